@@ -1,0 +1,280 @@
+//! Leaf locks, and the switch between the real primitives and loom's.
+//!
+//! Everything in the crate that is shared between threads is built from the names in this file, so the same code runs
+//! under loom's model checker with `--cfg loom`. loom has twins of `std::sync`, the real build uses `parking_lot`;
+//! the wrappers below have one shape for both: no poison, and a condition variable that waits on `&mut` guard.
+//!
+//! Every lock is a *leaf*: a thread holds at most one at a time, so there is no order among them and no deadlock.
+//! The rule that goes with it: clone what you need out of the lock, let go, then go on. Debug builds count the locks
+//! a thread holds; taking a second one panics, and so does [`assert_none_held`] just before user code runs.
+
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+#[cfg(loom)]
+use loom::{sync as imp, thread_local};
+#[cfg(not(loom))]
+use parking_lot as imp;
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+};
+
+#[cfg(not(loom))]
+thread_local! {
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
+#[cfg(loom)]
+thread_local! {
+    static HELD: Cell<u32> = Cell::new(0);
+}
+
+/// Panics in debug builds when this thread holds one of the library's locks. Stands in front of every call of user
+/// code.
+#[inline]
+#[track_caller]
+pub(crate) fn assert_none_held() {
+    if cfg!(debug_assertions) {
+        let held = HELD.with(Cell::get);
+        assert!(
+            held == 0,
+            "a lock of the library is held where user code is about to run or another lock is taken"
+        );
+    }
+}
+
+/// The mark of one held lock in the thread's count; nothing at all in release builds.
+struct Held(());
+
+impl Held {
+    #[inline]
+    #[track_caller]
+    fn mark() -> Self {
+        assert_none_held();
+        if cfg!(debug_assertions) {
+            HELD.with(|held| held.set(held.get() + 1));
+        }
+        Self(())
+    }
+}
+
+impl Drop for Held {
+    #[inline]
+    fn drop(&mut self) {
+        if cfg!(debug_assertions) {
+            HELD.with(|held| held.set(held.get() - 1));
+        }
+    }
+}
+
+/// A mutual exclusion that is never poisoned and never held beside another one.
+#[derive(Default)]
+pub(crate) struct Mutex<T>(imp::Mutex<T>);
+
+impl<T> Mutex<T> {
+    #[cfg(not(loom))]
+    pub(crate) const fn new(value: T) -> Self {
+        Self(imp::Mutex::new(value))
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new(value: T) -> Self {
+        Self(imp::Mutex::new(value))
+    }
+
+    /// Waits for the lock.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        // Marked first: a second lock of one thread is reported before it can block for ever.
+        let held = Held::mark();
+        #[cfg(not(loom))]
+        let inner = self.0.lock();
+        #[cfg(loom)]
+        let inner = Some(
+            self.0
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
+        MutexGuard { inner, _held: held }
+    }
+
+    /// The value, by the proof that nobody else has the lock.
+    #[inline]
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        #[cfg(not(loom))]
+        return self.0.get_mut();
+        #[cfg(loom)]
+        return self
+            .0
+            .get_mut()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+    }
+}
+
+/// The lock while it is held. The fields are dropped in this order: unlock, then unmark.
+pub(crate) struct MutexGuard<'a, T> {
+    #[cfg(not(loom))]
+    inner: imp::MutexGuard<'a, T>,
+    /// Empty only inside [`Condvar::wait`], which loom wants to own the guard.
+    #[cfg(loom)]
+    inner: Option<imp::MutexGuard<'a, T>>,
+    _held: Held,
+}
+
+#[cfg(not(loom))]
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+#[cfg(not(loom))]
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+#[cfg(loom)]
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.inner.as_deref().expect("taken only while waiting")
+    }
+}
+
+#[cfg(loom)]
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.inner.as_deref_mut().expect("taken only while waiting")
+    }
+}
+
+/// A condition variable for [`Mutex`]. It may wake without reason: wait in a loop over the condition.
+///
+/// `notify_all` without a waiter costs little with `parking_lot`, but it is not free: count the waiters under the
+/// lock where it is called often.
+pub(crate) struct Condvar(imp::Condvar);
+
+impl Condvar {
+    #[cfg(not(loom))]
+    pub(crate) const fn new() -> Self {
+        Self(imp::Condvar::new())
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self(imp::Condvar::new())
+    }
+
+    /// Lets go of the lock, waits to be notified, takes the lock again.
+    #[cfg(not(loom))]
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        self.0.wait(&mut guard.inner);
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        let inner = guard.inner.take().expect("taken only while waiting");
+        guard.inner = Some(
+            self.0
+                .wait(inner)
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
+    }
+
+    /// As [`wait`](Self::wait), but no longer than `timeout`. True when the time ran out. Under loom time stands
+    /// still: it waits for the notification.
+    #[cfg(not(loom))]
+    pub(crate) fn wait_timeout<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
+        self.0.wait_for(&mut guard.inner, timeout).timed_out()
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn wait_timeout<T>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        _timeout: Duration,
+    ) -> bool {
+        self.wait(guard);
+        false
+    }
+
+    /// Wakes all that wait.
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn debug_builds_refuse_a_second_lock_and_user_code_under_a_lock() {
+        let (first, second) = (Mutex::new(1), Mutex::new(2));
+        let guard = first.lock();
+        // spec: LCK-01
+        assert_eq!(
+            catch_unwind(AssertUnwindSafe(|| *second.lock())).is_err(),
+            cfg!(debug_assertions)
+        );
+        // spec: LCK-02
+        assert_eq!(
+            catch_unwind(assert_none_held).is_err(),
+            cfg!(debug_assertions)
+        );
+        drop(guard);
+        assert_none_held();
+        let sum = { *first.lock() } + { *second.lock() };
+        assert_eq!(sum, 3);
+    }
+
+    #[test]
+    fn a_panic_under_the_lock_neither_poisons_it_nor_leaves_the_mark() {
+        let lock = Mutex::new(1);
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            *lock.lock() = 2;
+            let _guard = lock.lock();
+            panic!("on purpose");
+        }));
+        assert!(failed.is_err());
+        assert_eq!(*lock.lock(), 2);
+    }
+
+    #[test]
+    fn a_wait_ends_by_time_or_by_notice() {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        assert!(
+            shared
+                .1
+                .wait_timeout(&mut shared.0.lock(), Duration::from_millis(1))
+        );
+        let other = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            *other.0.lock() = true;
+            other.1.notify_all();
+        });
+        let mut ready = shared.0.lock();
+        while !*ready {
+            shared.1.wait(&mut ready);
+        }
+        drop(ready);
+        thread.join().unwrap();
+    }
+}

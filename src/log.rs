@@ -1,0 +1,199 @@
+//! Log lines: their levels, where they go, and lines held until there is a place for them.
+
+mod held;
+mod standard;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::lock::Mutex;
+use crate::base::user;
+
+pub use held::HeldLines;
+
+/// The level of a log line: one of the usual four, or any other name, which passes through unchanged.
+///
+/// Text is a level too: `logger.log_at("trace", …)`.
+///
+/// ```
+/// use ecs::Level;
+///
+/// assert_eq!(Level::from("error"), Level::Error);
+/// assert_eq!(Level::from("trace").as_str(), "trace");
+/// assert_eq!(Level::default(), Level::Info);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Level<'a> {
+    /// `error`
+    Error,
+    /// `warning`
+    Warning,
+    /// `info`, the level of a line that names none.
+    #[default]
+    Info,
+    /// `debug`
+    Debug,
+    /// Any other name.
+    Other(&'a str),
+}
+
+impl<'a> Level<'a> {
+    /// Its name.
+    pub const fn as_str(self) -> &'a str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Level<'a> {
+    fn from(name: &'a str) -> Self {
+        match name {
+            "error" => Self::Error,
+            "warning" => Self::Warning,
+            "info" => Self::Info,
+            "debug" => Self::Debug,
+            _ => Self::Other(name),
+        }
+    }
+}
+
+impl<'a> From<&'a String> for Level<'a> {
+    fn from(name: &'a String) -> Self {
+        Self::from(name.as_str())
+    }
+}
+
+impl fmt::Display for Level<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What a log line is given to: message and level.
+type Destination = dyn Fn(&str, &str) + Send + Sync;
+
+/// Writes log lines to a container's destination, from any thread, also from a `Drop`.
+///
+/// All clones of a container's logger share one destination. At first that is the standard one: it writes
+/// `[level] message`, lines at error and warning to standard error, the others to standard output; each line is
+/// flushed. The tag is coloured where the stream was a terminal and the environment variable `NO_COLOR` was unset or
+/// empty when the logger was made.
+///
+/// Each line goes to exactly one destination, one that was installed while the call lasted. No lock is held while a
+/// destination runs: it may log, and it may replace itself. A destination that panics loses its line and nothing else:
+/// logging never panics.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use ecs::{Level, Logger};
+///
+/// let lines = Arc::new(Mutex::new(Vec::new()));
+/// let logger = Logger::standard();
+/// let kept = Arc::clone(&lines);
+/// logger.set_destination(move |message, level| kept.lock().unwrap().push(format!("{level}: {message}")));
+/// logger.log("ready");
+/// logger.with_prefix("game/Loader").log_at(Level::Warning, "slow disk");
+/// assert_eq!(*lines.lock().unwrap(), ["info: ready", "warning: [game/Loader] slow disk"]);
+/// ```
+#[derive(Clone)]
+pub struct Logger {
+    sink: Arc<Sink>,
+    prefix: Option<Arc<str>>,
+}
+
+struct Sink {
+    /// None swallows.
+    destination: Mutex<Option<Arc<Destination>>>,
+}
+
+impl Logger {
+    /// A logger with the standard destination. Whether each stream is coloured is decided now.
+    pub fn standard() -> Self {
+        Self {
+            sink: Arc::new(Sink {
+                destination: Mutex::new(Some(standard::destination())),
+            }),
+            prefix: None,
+        }
+    }
+
+    /// Writes a line at level info.
+    pub fn log(&self, message: impl AsRef<str>) {
+        self.write(message.as_ref(), Level::Info);
+    }
+
+    /// Writes a line at a level.
+    pub fn log_at<'l>(&self, level: impl Into<Level<'l>>, message: impl AsRef<str>) {
+        self.write(message.as_ref(), level.into());
+    }
+
+    /// The same destination, with `[<handle>] ` in front of every message instead of this logger's own prefix.
+    #[must_use]
+    pub fn with_prefix(&self, handle: impl Into<Arc<str>>) -> Self {
+        Self {
+            sink: Arc::clone(&self.sink),
+            prefix: Some(handle.into()),
+        }
+    }
+
+    /// Replaces the destination, for all clones. The new one receives exactly (message, level), plain text.
+    ///
+    /// A line whose call begins after this has returned goes to the new destination. The old one is dropped when its
+    /// last running call has returned, maybe by the thread that made that call.
+    pub fn set_destination(&self, destination: impl Fn(&str, &str) + Send + Sync + 'static) {
+        self.replace(Some(Arc::new(destination)));
+    }
+
+    /// Swallows all lines from now on, for all clones.
+    pub fn set_silent(&self) {
+        self.replace(None);
+    }
+
+    fn replace(&self, new: Option<Arc<Destination>>) {
+        let old = std::mem::replace(&mut *self.sink.destination.lock(), new);
+        release(old);
+    }
+
+    fn write(&self, message: &str, level: Level<'_>) {
+        let destination = self.sink.destination.lock().clone();
+        let Some(destination) = destination else {
+            return;
+        };
+        let outcome = match &self.prefix {
+            None => user::call(|| destination(message, level.as_str())),
+            Some(handle) => {
+                let message = format!("[{handle}] {message}");
+                user::call(|| destination(&message, level.as_str()))
+            }
+        };
+        // There is no place left to report it to.
+        drop(outcome);
+        release(Some(destination));
+    }
+}
+
+/// Lets go of a destination; the last to do so drops a user's closure.
+fn release(destination: Option<Arc<Destination>>) {
+    // A panic of its `Drop` has no place to be reported to.
+    drop(user::release(destination));
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        release(self.destination.get_mut().take());
+    }
+}
+
+impl fmt::Debug for Logger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logger")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
