@@ -1,6 +1,7 @@
 //! Log lines: their levels, where they go, and lines held until there is a place for them.
 
 mod held;
+mod level;
 mod standard;
 
 use std::fmt;
@@ -9,74 +10,10 @@ use std::sync::Arc;
 use crate::base::lock::Mutex;
 use crate::base::user;
 
+use standard::Destination;
+
 pub use held::HeldLines;
-
-/// The level of a log line: one of the usual four, or any other name, which passes through unchanged.
-///
-/// Text is a level too: `logger.log_at("trace", …)`.
-///
-/// ```
-/// use ecs::Level;
-///
-/// assert_eq!(Level::from("error"), Level::Error);
-/// assert_eq!(Level::from("trace").as_str(), "trace");
-/// assert_eq!(Level::default(), Level::Info);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Level<'a> {
-    /// `error`
-    Error,
-    /// `warning`
-    Warning,
-    /// `info`, the level of a line that names none.
-    #[default]
-    Info,
-    /// `debug`
-    Debug,
-    /// Any other name.
-    Other(&'a str),
-}
-
-impl<'a> Level<'a> {
-    /// Its name.
-    pub const fn as_str(self) -> &'a str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Other(name) => name,
-        }
-    }
-}
-
-impl<'a> From<&'a str> for Level<'a> {
-    fn from(name: &'a str) -> Self {
-        match name {
-            "error" => Self::Error,
-            "warning" => Self::Warning,
-            "info" => Self::Info,
-            "debug" => Self::Debug,
-            _ => Self::Other(name),
-        }
-    }
-}
-
-impl<'a> From<&'a String> for Level<'a> {
-    fn from(name: &'a String) -> Self {
-        Self::from(name.as_str())
-    }
-}
-
-impl fmt::Display for Level<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// What a log line is given to: message and level.
-type Destination = dyn Fn(&str, &str) + Send + Sync;
+pub use level::Level;
 
 /// Writes log lines to a container's destination, from any thread, also from a `Drop`.
 ///

@@ -4,7 +4,10 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
-use super::{Destination, Level};
+use super::level::Level;
+
+/// What a log line is given to: message and level.
+pub(super) type Destination = dyn Fn(&str, &str) + Send + Sync;
 
 /// The standard destination, its colours decided now, for each stream by itself.
 pub(super) fn destination() -> Arc<Destination> {
