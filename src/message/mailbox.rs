@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::format::{MessageLimits, harmless};
-use crate::base::lock::{self, AtomicBool, Mutex, Ordering};
+use crate::base::lock::{Arc as Counted, AtomicBool, AtomicUsize, Mutex, Ordering};
 
 /// Sends messages to one system directly, from any thread.
 ///
@@ -28,14 +28,15 @@ use crate::base::lock::{self, AtomicBool, Mutex, Ordering};
 /// Sending never waits for a pass, never calls the receiver, and drops nothing: the queue is unbounded, so a program
 /// that needs back-pressure brings its own. One sender's messages arrive in the order sent.
 #[derive(Clone)]
-pub struct Mailbox(lock::Arc<Shared>);
+pub struct Mailbox(Counted<Shared>);
 
 struct Shared {
     handle: Arc<str>,
     limits: MessageLimits,
-    bell: Bell,
     /// Something waits. Written under the lock of `queue` only; read without it as a hint.
     ready: AtomicBool,
+    /// The count this mailbox is in while `ready` is set; changed together with it.
+    pending: Pending,
     queue: Mutex<Queue>,
 }
 
@@ -44,33 +45,20 @@ struct Queue {
     waiting: VecDeque<Value>,
 }
 
-/// Tells the mailboxes of one container that something may have arrived in any of them: one flag to look at instead of
-/// all mailboxes. A clone is the same bell.
+/// How many of a container's mailboxes have something waiting: one number to look at instead of all mailboxes. Also
+/// right for those that are not looked into in a pass; they stay counted. A clone is the same count.
 #[derive(Clone)]
-pub(crate) struct Bell(lock::Arc<AtomicBool>);
+pub(crate) struct Pending(Counted<AtomicUsize>);
 
-impl Bell {
+impl Pending {
     pub(crate) fn new() -> Self {
-        Self(lock::Arc::new(AtomicBool::new(false)))
+        Self(Counted::new(AtomicUsize::new(0)))
     }
 
-    /// Whether it was rung since the last [`silence`](Self::silence). A hint: a message sent on another thread may not
-    /// show yet.
+    /// Whether something waits anywhere. A hint as [`Inbox::is_ready`] is one.
     #[inline]
-    pub(crate) fn is_rung(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Silences it and tells whether it was rung. Every mailbox that rang it before shows itself
-    /// [ready](Inbox::is_ready) afterwards.
-    #[inline]
-    pub(crate) fn silence(&self) -> bool {
-        self.is_rung() && self.0.swap(false, Ordering::Acquire)
-    }
-
-    #[inline]
-    fn ring(&self) {
-        self.0.store(true, Ordering::Release);
+    pub(crate) fn is_any(&self) -> bool {
+        self.0.load(Ordering::Acquire) != 0
     }
 }
 
@@ -123,7 +111,7 @@ impl Mailbox {
 
     /// Whether both lead to one inbox.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        lock::Arc::ptr_eq(&self.0, &other.0)
+        Counted::ptr_eq(&self.0, &other.0)
     }
 
     /// Sends a message whose depth was checked. A closed mailbox hands it back.
@@ -134,11 +122,10 @@ impl Mailbox {
         if queue.closed {
             return Err(message);
         }
+        if queue.waiting.is_empty() {
+            shared.set_ready();
+        }
         queue.waiting.push_back(message);
-        // Under the lock: set outside, it could come after the receiver's clearing of a later collection, or be
-        // cleared by one that did not see this message.
-        shared.ready.store(true, Ordering::Release);
-        shared.bell.ring();
         Ok(())
     }
 
@@ -147,10 +134,26 @@ impl Mailbox {
         let discarded = {
             let mut queue = self.0.queue.lock();
             queue.closed = true;
-            self.0.ready.store(false, Ordering::Relaxed);
+            self.0.clear_ready();
             std::mem::take(&mut queue.waiting)
         };
         discarded.len()
+    }
+}
+
+/// Both are called under the lock of the queue and nowhere else. Outside, the setting could come after the receiver's
+/// clearing of a later collection, and the clearing could hide a message that the collection did not see.
+impl Shared {
+    fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+        self.pending.0.fetch_add(1, Ordering::Release);
+    }
+
+    fn clear_ready(&self) {
+        if self.ready.load(Ordering::Relaxed) {
+            self.ready.store(false, Ordering::Relaxed);
+            self.pending.0.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -176,11 +179,11 @@ pub struct Inbox {
 impl Inbox {
     /// An inbox that no container knows, with its own mailbox of this name and the depth limit of `limits`.
     pub fn new(handle: impl Into<Arc<str>>, limits: MessageLimits) -> Self {
-        Self::with_bell(handle.into(), limits, Bell::new())
+        Self::counted(handle.into(), limits, Pending::new())
     }
 
-    /// An inbox whose mailbox rings this bell.
-    pub(crate) fn with_bell(handle: Arc<str>, limits: MessageLimits, bell: Bell) -> Self {
+    /// An inbox whose mailbox is counted here while something waits in it.
+    pub(crate) fn counted(handle: Arc<str>, limits: MessageLimits, pending: Pending) -> Self {
         let queue = Mutex::new(Queue {
             closed: false,
             waiting: VecDeque::new(),
@@ -188,12 +191,12 @@ impl Inbox {
         let shared = Shared {
             handle,
             limits,
-            bell,
             ready: AtomicBool::new(false),
+            pending,
             queue,
         };
         Self {
-            mailbox: Mailbox(lock::Arc::new(shared)),
+            mailbox: Mailbox(Counted::new(shared)),
             readable: VecDeque::new(),
             spare: VecDeque::new(),
         }
@@ -230,7 +233,7 @@ impl Inbox {
         let target = if unread { &mut *spare } else { &mut *readable };
         {
             let mut queue = mailbox.0.queue.lock();
-            mailbox.0.ready.store(false, Ordering::Relaxed);
+            mailbox.0.clear_ready();
             std::mem::swap(&mut queue.waiting, target);
         }
         if unread {

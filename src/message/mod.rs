@@ -12,6 +12,6 @@ pub use format::{
     MessageError, MessageErrorKind, MessageLimits, check_container_message, check_manager_message,
     parse_message,
 };
-pub(crate) use mailbox::Bell;
+pub(crate) use mailbox::Pending;
 pub use mailbox::{Inbox, Mailbox, SendError, SendErrorKind};
 pub(crate) use routes::{Routes, submit};

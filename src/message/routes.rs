@@ -9,7 +9,7 @@ use super::format::{
     Asked, MessageError, MessageErrorKind, MessageLimits, check_container_message,
 };
 use super::format::{check_manager_message, system_of};
-use super::mailbox::{Bell, Inbox, Mailbox};
+use super::mailbox::{Inbox, Mailbox, Pending};
 use crate::base::lock::Mutex;
 
 /// The mailboxes of one container's systems by handle. Senders hold it in an `Arc`; it outlives the container.
@@ -19,7 +19,7 @@ use crate::base::lock::Mutex;
 pub(crate) struct Routes {
     container: Arc<str>,
     limits: MessageLimits,
-    bell: Bell,
+    pending: Pending,
     /// None when closed.
     table: Mutex<Option<AHashMap<Arc<str>, Mailbox>>>,
 }
@@ -30,31 +30,34 @@ impl Routes {
         Self {
             container,
             limits,
-            bell: Bell::new(),
+            pending: Pending::new(),
             table: Mutex::new(Some(AHashMap::new())),
         }
     }
 
-    /// The bell that rings when a message arrives for any inbox made here.
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.bell
+    /// Whether anything waits in any inbox made here.
+    pub(crate) fn pending(&self) -> &Pending {
+        &self.pending
     }
 
     /// An inbox for a system of this container. Nobody finds it before [`insert`](Self::insert).
     pub(crate) fn new_inbox(&self, handle: Arc<str>) -> Inbox {
-        Inbox::with_bell(handle, self.limits, self.bell.clone())
+        Inbox::counted(handle, self.limits, self.pending.clone())
     }
 
     /// Routes the mailbox's handle to it. The mailbox it replaces is closed, after the new one can be found, so that a
     /// sender caught between the two finds the new one at its second look. A closed table closes the mailbox.
     pub(crate) fn insert(&self, mailbox: &Mailbox) {
         let handle = Arc::clone(mailbox.shared_handle());
-        let closed = match &mut *self.table.lock() {
-            Some(table) => table.insert(handle, mailbox.clone()),
+        let superseded = match &mut *self.table.lock() {
+            Some(table) => {
+                let before = table.insert(handle, mailbox.clone());
+                before.filter(|before| !before.is_same(mailbox))
+            }
             None => Some(mailbox.clone()),
         };
-        if let Some(closed) = closed {
-            closed.close();
+        if let Some(superseded) = superseded {
+            superseded.close();
         }
     }
 
@@ -102,23 +105,23 @@ impl Routes {
             Ok(mailbox) => mailbox,
             Err(kind) => return Err(MessageError::new(self.asked(), kind, message)),
         };
+        self.push_or_look_again(&first, message)
+    }
+
+    /// The part of [`deliver`](Self::deliver) that comes after the first look.
+    fn push_or_look_again(&self, first: &Mailbox, message: Value) -> Result<(), MessageError> {
         let Err(message) = first.push(message) else {
             return Ok(());
         };
         let (message, kind) = match self.find(system_of(&message)) {
-            Ok(second) if !second.is_same(&first) => match second.push(message) {
+            Ok(second) if !second.is_same(first) => match second.push(message) {
                 Ok(()) => return Ok(()),
-                Err(message) => {
-                    let kind = self.not_found(system_of(&message));
-                    (message, kind)
-                }
+                Err(message) => (message, None),
             },
-            Ok(_) => {
-                let kind = self.not_found(system_of(&message));
-                (message, kind)
-            }
-            Err(kind) => (message, kind),
+            Ok(_) => (message, None),
+            Err(kind) => (message, Some(kind)),
         };
+        let kind = kind.unwrap_or_else(|| self.not_found(system_of(&message)));
         Err(MessageError::new(self.asked(), kind, message))
     }
 
@@ -162,5 +165,158 @@ pub(crate) fn submit(
     match check_manager_message(&message, limits).and_then(|(container, _)| find(container)) {
         Ok(routes) => routes.deliver(message),
         Err(kind) => Err(MessageError::new(Asked::Manager, kind, message)),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn routes() -> Routes {
+        Routes::new("main".into(), MessageLimits::default())
+    }
+
+    fn to(system: &str) -> Value {
+        json!({ "destination": { "container": "main", "system": system } })
+    }
+
+    #[test]
+    fn errors_begin_with_the_function_that_was_asked() {
+        let routes = Arc::new(routes());
+        let manager = |message, kind: Option<MessageErrorKind>| {
+            submit(message, MessageLimits::default(), |_| match kind {
+                Some(kind) => Err(kind),
+                None => Ok(Arc::clone(&routes)),
+            })
+            .unwrap_err()
+        };
+        // spec: MSG-01, ERR-02, ERR-03
+        assert_eq!(
+            manager(json!([]), None).to_string(),
+            "ecs::Manager::message_submit(): message must be a JSON object, got array"
+        );
+        // spec: MSG-07
+        assert_eq!(
+            routes
+                .submit(json!({ "destination": {} }))
+                .unwrap_err()
+                .to_string(),
+            "ecs::Container(\"main\")::message_submit(): message.destination.system is missing"
+        );
+        // spec: MSG-13
+        assert_eq!(
+            manager(to("x"), None).to_string(),
+            "ecs::Container(\"main\")::message_submit(): System x not found."
+        );
+        let absent = MessageErrorKind::ContainerNotFound {
+            container: "main".to_owned(),
+        };
+        let error = manager(to("x"), Some(absent.clone()));
+        // spec: MSG-13
+        assert_eq!(
+            error.to_string(),
+            "ecs::Manager::message_submit(): Container main not found."
+        );
+        // spec: ERR-04
+        assert_eq!(error.kind(), &absent);
+        assert_eq!(error.message(), Some(&to("x")));
+        assert_eq!(error.into_message(), Some(to("x")));
+    }
+
+    #[test]
+    fn a_malformed_message_takes_no_lock() {
+        let routes = routes();
+        // In debug builds a second lock would panic; in release builds this one would never return.
+        let table = routes.table.lock();
+        // spec: MSG-02, ERR-01
+        assert!(routes.submit(json!({})).is_err());
+        let manager = submit(json!({}), MessageLimits::default(), |_| unreachable!());
+        assert_eq!(
+            manager.unwrap_err().kind(),
+            &MessageErrorKind::DestinationMissing
+        );
+        drop(table);
+    }
+
+    #[test]
+    fn a_replacement_takes_over_and_the_old_mailbox_hands_back() {
+        let routes = routes();
+        let mut old = routes.new_inbox("s".into());
+        routes.insert(old.mailbox());
+        routes.insert(old.mailbox());
+        routes.submit(to("s")).unwrap();
+        let kept = routes.get("s").unwrap();
+        let mut new = routes.new_inbox("s".into());
+        routes.insert(new.mailbox());
+        // spec: MSG-15
+        assert_eq!(
+            kept.send(json!(1)).unwrap_err().into_message(),
+            Some(json!(1))
+        );
+        assert_eq!(old.collect(), 0);
+        routes.submit(to("s")).unwrap();
+        assert_eq!(new.collect(), 1);
+        assert!(routes.remove("s") && !routes.remove("s"));
+        assert!(kept.is_closed() && new.mailbox().is_closed());
+        assert_eq!(
+            routes.get("s").map(|mailbox| mailbox.handle().to_owned()),
+            None
+        );
+    }
+
+    #[test]
+    fn a_sender_that_met_a_closed_mailbox_looks_again_once() {
+        let routes = routes();
+        let mut old = routes.new_inbox("s".into());
+        routes.insert(old.mailbox());
+        old.close();
+        // The handle still leads to the closed mailbox: removed, as far as a sender can tell.
+        // spec: DEL-06
+        assert_eq!(
+            *routes.submit(to("s")).unwrap_err().kind(),
+            MessageErrorKind::SystemNotFound {
+                container: "main".to_owned(),
+                system: "s".to_owned()
+            }
+        );
+        let mut new = routes.new_inbox("s".into());
+        let first = routes.find("s").unwrap();
+        routes.insert(new.mailbox());
+        // spec: DEL-06
+        assert!(routes.push_or_look_again(&first, to("s")).is_ok());
+        assert_eq!(new.collect(), 1);
+    }
+
+    #[test]
+    fn a_closed_table_routes_nothing_and_closes_all() {
+        let routes = routes();
+        let (first, late) = (routes.new_inbox("s".into()), routes.new_inbox("t".into()));
+        routes.insert(first.mailbox());
+        routes.close();
+        routes.insert(late.mailbox());
+        assert!(first.mailbox().is_closed() && late.mailbox().is_closed());
+        assert_eq!(
+            *routes.submit(to("s")).unwrap_err().kind(),
+            MessageErrorKind::ContainerClosed {
+                container: "main".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn what_waits_anywhere_is_counted() {
+        let routes = routes();
+        let (mut a, mut b) = (routes.new_inbox("a".into()), routes.new_inbox("b".into()));
+        for inbox in [&a, &a, &b] {
+            inbox.mailbox().send(Value::Null).unwrap();
+        }
+        assert_eq!(a.collect(), 2);
+        assert!(routes.pending().is_any());
+        assert_eq!(b.close(), 1);
+        assert!(!routes.pending().is_any());
+        assert_eq!(b.close() + b.collect() + a.collect(), 2);
+        drop(a);
+        assert!(!routes.pending().is_any());
     }
 }
