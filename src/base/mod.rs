@@ -3,3 +3,10 @@
 pub(crate) mod lock;
 pub(crate) mod user;
 pub(crate) mod uuid;
+pub(crate) mod caught;
+pub(crate) mod entity;
+pub(crate) mod hash;
+pub(crate) mod origin;
+
+/// Any error of user code.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,184 @@
+//! Archetypes: all entities with the same set of (table) kinds.
+//!
+//! Columns are sorted by the bytes of their type names, so an archetype's shape does not depend on history, export
+//! finds the names in order, and a move between two archetypes is one walk along both. `ids` and all columns have
+//! the same length, but for the moment of a structural change.
+
+use std::any::TypeId;
+
+use smallvec::SmallVec;
+
+use super::column::Column;
+use super::component::Component;
+use super::kinds::{KindId, Kinds};
+
+/// Where a bundle's parts go, in the order the bundle lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Column(u16),
+    Sparse(u32),
+}
+
+/// A column of the source that has no place in the target.
+pub(crate) const LEAVES: u16 = u16::MAX;
+
+/// What inserting a bundle into an entity of an archetype does.
+pub(crate) struct InsertEdge {
+    /// The bundle's type.
+    pub(super) bundle: TypeId,
+    pub(super) target: u32,
+    pub(super) destinations: SmallVec<[Destination; 8]>,
+    /// By column of the source: its column in the target, or [`LEAVES`].
+    pub(super) moves: SmallVec<[u16; 16]>,
+    /// Sparse sets that hold another type under a name of the bundle.
+    pub(super) evicts: SmallVec<[u32; 2]>,
+}
+
+/// The moves out of one archetype that have been made before.
+#[derive(Default)]
+pub(crate) struct Edges {
+    pub(super) inserts: Vec<InsertEdge>,
+    /// By column: the archetype without it.
+    pub(super) without: Vec<Option<u32>>,
+}
+
+/// A type name prepared for comparison: up to 16 bytes are decided by two words, without a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NameKey {
+    len: usize,
+    head: u64,
+    tail: u64,
+}
+
+impl NameKey {
+    #[inline]
+    pub(crate) fn new(name: &str) -> Self {
+        let bytes = name.as_bytes();
+        let len = bytes.len();
+        let (head, tail) = match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            (Some(head), Some(tail)) => (u64::from_le_bytes(*head), u64::from_le_bytes(*tail)),
+            _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+                (Some(head), Some(tail)) => {
+                    (u64::from(u32::from_le_bytes(*head)), u64::from(u32::from_le_bytes(*tail)))
+                }
+                _ => (bytes.iter().fold(0, |word, &byte| (word << 8) | u64::from(byte)), 0),
+            },
+        };
+        Self { len, head, tail }
+    }
+
+    #[inline]
+    fn decides(self) -> bool {
+        self.len <= 16
+    }
+}
+
+pub(crate) struct Archetype {
+    ids: Vec<u32>,
+    columns: Vec<Column>,
+    /// By column: the type id that `get::<T>` looks for.
+    scan: Box<[TypeId]>,
+    names: Box<[NameKey]>,
+}
+
+impl Archetype {
+    /// An archetype of kinds sorted by name.
+    pub(super) fn new(sorted: &[KindId], kinds: &Kinds) -> Self {
+        Self {
+            ids: Vec::new(),
+            columns: sorted.iter().map(|id| Column::new(*id, kinds.get(*id))).collect(),
+            scan: sorted.iter().map(|id| kinds.get(*id).scan_key()).collect(),
+            names: sorted.iter().map(|id| NameKey::new(&kinds.get(*id).name)).collect(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The entities' indices, row by row.
+    #[inline]
+    pub(crate) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    #[inline]
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    #[inline]
+    pub(crate) fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
+    /// Ids and columns at once, for a query.
+    #[inline]
+    pub(crate) fn parts_mut(&mut self) -> (&[u32], &mut [Column]) {
+        (&self.ids, &mut self.columns)
+    }
+
+    #[inline]
+    pub(super) fn ids_and_columns_mut(&mut self) -> (&mut Vec<u32>, &mut [Column]) {
+        (&mut self.ids, &mut self.columns)
+    }
+
+    pub(crate) fn position(&self, kind: KindId) -> Option<usize> {
+        self.columns.iter().position(|column| column.kind() == kind)
+    }
+
+    /// The column of `T` under its own name.
+    #[inline]
+    pub(crate) fn position_of<T: Component>(&self) -> Option<usize> {
+        let wanted = TypeId::of::<T>();
+        self.scan.iter().position(|id| *id == wanted)
+    }
+
+    /// The column under a type name.
+    #[inline]
+    pub(crate) fn position_named(&self, name: &str, kinds: &Kinds) -> Option<usize> {
+        let wanted = NameKey::new(name);
+        self.names
+            .iter()
+            .enumerate()
+            .find(|(at, key)| **key == wanted && (wanted.decides() || self.is_named(*at, name, kinds)))
+            .map(|(at, _)| at)
+    }
+
+    fn is_named(&self, at: usize, name: &str, kinds: &Kinds) -> bool {
+        *kinds.get(self.columns[at].kind()).name == *name
+    }
+
+    /// Takes a row's id out, the last row fills the gap; gives the index of the entity that moved.
+    #[inline]
+    pub(super) fn swap_remove_id(&mut self, row: usize) -> Option<u32> {
+        self.ids.swap_remove(row);
+        self.ids.get(row).copied()
+    }
+
+    pub(super) fn kinds(&self) -> impl Iterator<Item = KindId> + '_ {
+        self.columns.iter().map(Column::kind)
+    }
+
+    pub(super) fn reserve(&mut self, additional: usize) {
+        self.ids.reserve(additional);
+        for column in &mut self.columns {
+            column.reserve(additional);
+        }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.ids.shrink_to_fit();
+        for column in &mut self.columns {
+            column.shrink();
+        }
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        let fixed = self.columns.capacity() * size_of::<Column>()
+            + self.scan.len() * size_of::<TypeId>()
+            + self.names.len() * size_of::<NameKey>();
+        self.ids.capacity() * size_of::<u32>() + fixed + self.columns.iter().map(Column::allocated).sum::<usize>()
+    }
+}

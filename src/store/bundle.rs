@@ -1,0 +1,262 @@
+//! Bundles: components that are attached together.
+
+use smallvec::SmallVec;
+
+use super::archetype::Destination;
+use super::column::Column;
+use super::component::{Component, ComponentType, Named, Storage, TypeName};
+use super::sparse::SparseSet;
+use crate::base::caught::FirstPanic;
+
+/// Components that are attached together: a component, a [`Named`] one, or a tuple of up to 16 bundles.
+///
+/// The type names of a bundle differ; one that has a name twice is refused wherever it is used.
+///
+/// ```
+/// # use ecs::{Component, Value, World, json};
+/// # struct Position(f32); struct Velocity(f32);
+/// # impl Component for Position { fn type_name() -> &'static str { "Position" } fn export(&self) -> Value { json!(self.0) } }
+/// # impl Component for Velocity { fn type_name() -> &'static str { "Velocity" } fn export(&self) -> Value { json!(self.0) } }
+/// let mut world = World::new();
+/// let moving = world.spawn((Position(0.0), Velocity(1.0)));
+/// let resting = world.spawn(Position(0.0));
+/// world.insert(resting, Velocity(2.0))?;
+/// # assert!(world.has::<Velocity>(resting) && world.has::<Velocity>(moving));
+/// # Ok::<(), ecs::ComponentError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bundle of components",
+    label = "a bundle is a component, or a tuple of up to 16 bundles"
+)]
+pub trait Bundle: Send + Sync + Sized + 'static {
+    /// References to the vectors of all parts, for batches.
+    #[doc(hidden)]
+    type Columns<'a>;
+
+    #[doc(hidden)]
+    fn parts(parts: &mut Parts);
+
+    #[doc(hidden)]
+    fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>>;
+
+    #[doc(hidden)]
+    fn push(self, columns: &mut Self::Columns<'_>);
+
+    #[doc(hidden)]
+    fn put(self, row: &mut RowWriter<'_>);
+}
+
+/// One part of a bundle: its type, and its name where that is not the type's own.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) ty: ComponentType,
+}
+
+/// The parts of a bundle, in the order of the tuple.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Parts(pub(crate) SmallVec<[Part; 16]>);
+
+/// Writes the parts of one bundle to the places where they belong.
+#[doc(hidden)]
+pub struct RowWriter<'a> {
+    pub(super) columns: &'a mut [Column],
+    pub(super) sparse: &'a mut [SparseSet],
+    pub(super) destinations: &'a [Destination],
+    pub(super) next: usize,
+    pub(super) row: usize,
+    pub(super) id: u32,
+    pub(super) archetype: usize,
+    pub(super) now: u64,
+    pub(super) panics: &'a mut FirstPanic,
+}
+
+impl RowWriter<'_> {
+    #[inline]
+    fn put<T: Component>(&mut self, value: T) {
+        let destination = self.destinations[self.next];
+        self.next += 1;
+        match destination {
+            Destination::Column(at) => self.columns[at as usize].put(self.row, value, self.now, self.panics),
+            Destination::Sparse(at) => {
+                let old = self.sparse[at as usize].insert(self.id, self.archetype, value, self.now);
+                self.panics.drop_value(old);
+            }
+        }
+    }
+}
+
+/// Gives out the vectors of an archetype, each once, in the order of a bundle's parts.
+#[doc(hidden)]
+pub struct ColumnTaker<'a> {
+    columns: SmallVec<[Option<&'a mut Column>; 16]>,
+    destinations: &'a [Destination],
+    next: usize,
+}
+
+impl<'a> ColumnTaker<'a> {
+    pub(super) fn new(columns: &'a mut [Column], destinations: &'a [Destination]) -> Self {
+        Self { columns: columns.iter_mut().map(Some).collect(), destinations, next: 0 }
+    }
+
+    pub(super) fn take<T: Component>(&mut self) -> Option<&'a mut Vec<T>> {
+        let destination = self.destinations.get(self.next)?;
+        self.next += 1;
+        match destination {
+            Destination::Column(at) => self.columns.get_mut(*at as usize)?.take()?.rows_mut(),
+            Destination::Sparse(_) => None,
+        }
+    }
+}
+
+impl<T: Component> Bundle for T {
+    type Columns<'a> = &'a mut Vec<T>;
+
+    fn parts(parts: &mut Parts) {
+        parts.0.push(Part { name: None, ty: ComponentType::of::<T>() });
+    }
+
+    fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {
+        columns.take()
+    }
+
+    #[inline]
+    fn push(self, columns: &mut &mut Vec<T>) {
+        columns.push(self);
+    }
+
+    #[inline]
+    fn put(self, row: &mut RowWriter<'_>) {
+        row.put(self);
+    }
+}
+
+impl<T: Component, N: TypeName> Bundle for Named<T, N> {
+    type Columns<'a> = &'a mut Vec<T>;
+
+    fn parts(parts: &mut Parts) {
+        parts.0.push(Part { name: Some(N::NAME), ty: ComponentType::of::<T>() });
+    }
+
+    fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {
+        columns.take()
+    }
+
+    #[inline]
+    fn push(self, columns: &mut &mut Vec<T>) {
+        columns.push(self.value);
+    }
+
+    #[inline]
+    fn put(self, row: &mut RowWriter<'_>) {
+        row.put(self.value);
+    }
+}
+
+/// A column's worth of components for each part: what [`World::spawn_columns`](crate::World::spawn_columns) takes.
+///
+/// Implemented for tuples of up to 16 `Vec`s of components (kinds with [`Storage::Table`] only).
+pub trait ColumnBatch: Sized {
+    /// The bundle that one row makes.
+    #[doc(hidden)]
+    type Row: Bundle;
+
+    /// The length of all vectors; `None` when they differ.
+    #[doc(hidden)]
+    fn rows(&self) -> Option<usize>;
+
+    #[doc(hidden)]
+    fn append(self, columns: &mut ColumnTaker<'_>);
+}
+
+fn append<T: Component>(mut values: Vec<T>, columns: &mut ColumnTaker<'_>) {
+    debug_assert!(T::storage() == Storage::Table, "the caller asks first");
+    if let Some(column) = columns.take::<T>() {
+        if column.is_empty() && column.capacity() < values.len() {
+            *column = values;
+        } else {
+            column.append(&mut values);
+        }
+    }
+}
+
+macro_rules! tuples {
+    ($(($($part:ident $at:tt),*);)*) => {$(
+        impl<$($part: Bundle),*> Bundle for ($($part,)*) {
+            type Columns<'a> = ($($part::Columns<'a>,)*);
+
+            #[allow(unused_variables, reason = "the empty tuple has no parts")]
+            fn parts(parts: &mut Parts) {
+                $($part::parts(parts);)*
+            }
+
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
+            fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>> {
+                Some(($($part::columns(columns)?,)*))
+            }
+
+            #[inline]
+            #[allow(unused_variables, reason = "the empty tuple has no parts")]
+            fn push(self, columns: &mut Self::Columns<'_>) {
+                $(self.$at.push(&mut columns.$at);)*
+            }
+
+            #[inline]
+            #[allow(unused_variables, reason = "the empty tuple has no parts")]
+            fn put(self, row: &mut RowWriter<'_>) {
+                $(self.$at.put(row);)*
+            }
+        }
+    )*};
+}
+
+macro_rules! column_tuples {
+    ($(($($part:ident $at:tt),+);)*) => {$(
+        impl<$($part: Component),+> ColumnBatch for ($(Vec<$part>,)+) {
+            type Row = ($($part,)+);
+
+            fn rows(&self) -> Option<usize> {
+                let rows = self.0.len();
+                ($(self.$at.len() == rows)&&+).then_some(rows)
+            }
+
+            fn append(self, columns: &mut ColumnTaker<'_>) {
+                $(append(self.$at, columns);)+
+            }
+        }
+    )*};
+}
+
+tuples! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+}
+
+column_tuples! {
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+}

@@ -1,0 +1,269 @@
+//! The slot map of entities.
+//!
+//! ```text
+//! slot  12 bytes   generation  u32   the word that a live (or reserved) id must carry, or the next one to issue
+//!                  place       u32   bit 31 NAMED   the entity has a chosen handle
+//!                                    bit 30 SPARSE  it has (or had) a component in a sparse set
+//!                                    bits 29..0     archetype, or FREE, RESERVED, RETIRED
+//!                  row         u32   row in the archetype; of a free slot the next free one, or NONE
+//! ```
+//!
+//! A slot's word moves on when its entity goes, so a stale id meets another word for ever after. A slot whose
+//! count is used up is RETIRED: it holds word 0, which no id has, and is in no free list.
+
+use crate::base::entity::{Entity, WorldTag};
+
+const NAMED: u32 = 1 << 31;
+const SPARSE: u32 = 1 << 30;
+const PLACE: u32 = SPARSE - 1;
+const FREE: u32 = PLACE;
+const RESERVED: u32 = PLACE - 1;
+const RETIRED: u32 = PLACE - 2;
+/// Archetypes are numbered below this.
+pub(super) const MAX_ARCHETYPES: u32 = RETIRED;
+const NONE: u32 = u32::MAX;
+
+/// See the module's head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    generation: u32,
+    place: u32,
+    row: u32,
+}
+
+impl Slot {
+    #[inline]
+    pub(crate) fn generation(self) -> u32 {
+        self.generation
+    }
+}
+
+/// No slot is left for another entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfSlots;
+
+pub(crate) struct Entities {
+    slots: Vec<Slot>,
+    free: u32,
+    free_len: u32,
+    live: u32,
+    reserved: u32,
+    limit: u32,
+    tag: WorldTag,
+}
+
+impl Entities {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: NONE,
+            free_len: 0,
+            live: 0,
+            reserved: 0,
+            limit: u32::MAX - 1,
+            tag: WorldTag::acquire(),
+        }
+    }
+
+    pub(super) fn set_limit(&mut self, limit: u32) {
+        self.limit = limit.min(u32::MAX - 1);
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.live as usize
+    }
+
+    /// The archetype and row of a live entity.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<(usize, usize)> {
+        locate(&self.slots, entity)
+    }
+
+    #[inline]
+    pub(crate) fn is_live(&self, entity: Entity) -> bool {
+        self.locate(entity).is_some()
+    }
+
+    /// The live entity in a slot.
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> Option<Entity> {
+        let slot = self.slots.get(index as usize)?;
+        Entity::from_parts(index, slot.generation).filter(|entity| self.is_live(*entity))
+    }
+
+    /// Whether the id was issued and is a promise still, or a memory: live, reserved or gone.
+    pub(super) fn age(&self, entity: Entity) -> Age {
+        match self.slots.get(entity.index() as usize) {
+            None => Age::Future,
+            Some(slot) if slot.place & PLACE == RETIRED => Age::Past,
+            Some(slot) if slot.generation == entity.generation() => match slot.place & PLACE {
+                FREE => Age::Future,
+                RESERVED => Age::Reserved,
+                _ => Age::Live,
+            },
+            Some(slot) if slot.generation < entity.generation() => Age::Future,
+            Some(_) if entity.generation() < self.tag.first_word() => Age::Future,
+            Some(_) => Age::Past,
+        }
+    }
+
+    /// A new entity at a place of the store.
+    #[inline]
+    pub(super) fn alloc(&mut self, archetype: u32, row: u32) -> Result<Entity, OutOfSlots> {
+        let entity = self.issue(archetype, row)?;
+        self.live += 1;
+        Ok(entity)
+    }
+
+    #[inline]
+    fn issue(&mut self, place: u32, row: u32) -> Result<Entity, OutOfSlots> {
+        let index = self.free;
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            self.free = slot.row;
+            self.free_len -= 1;
+            slot.place = place;
+            slot.row = row;
+            return Entity::from_parts(index, slot.generation).ok_or(OutOfSlots);
+        }
+        let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        if index >= self.limit {
+            return Err(OutOfSlots);
+        }
+        let generation = self.tag.first_word();
+        self.slots.push(Slot { generation, place, row });
+        Entity::from_parts(index, generation).ok_or(OutOfSlots)
+    }
+
+    /// Slots that can still be issued.
+    pub(super) fn remaining(&self) -> usize {
+        (self.limit as usize).saturating_sub(self.slots.len()) + self.free_len as usize
+    }
+
+    /// `count` new entities in consecutive rows; their indices go to the end of `ids`.
+    pub(super) fn alloc_rows(&mut self, archetype: u32, first_row: u32, count: u32, ids: &mut Vec<u32>) {
+        debug_assert!(self.remaining() >= count as usize, "the caller asks first");
+        let mut row = first_row;
+        let end = first_row + count;
+        while row < end
+            && let Some(slot) = self.slots.get_mut(self.free as usize)
+        {
+            ids.push(self.free);
+            self.free = slot.row;
+            self.free_len -= 1;
+            slot.place = archetype;
+            slot.row = row;
+            row += 1;
+        }
+        let generation = self.tag.first_word();
+        let first = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        self.slots.extend((row..end).map(|row| Slot { generation, place: archetype, row }));
+        ids.extend(first..first + (end - row));
+        self.live += count;
+    }
+
+    /// An id that is nobody's until it is [placed](Self::place).
+    pub(super) fn reserve(&mut self) -> Result<Entity, OutOfSlots> {
+        let entity = self.issue(RESERVED, 0)?;
+        self.reserved += 1;
+        Ok(entity)
+    }
+
+    pub(super) fn is_reserved(&self, entity: Entity) -> bool {
+        self.slots
+            .get(entity.index() as usize)
+            .is_some_and(|slot| slot.generation == entity.generation() && slot.place & PLACE == RESERVED)
+    }
+
+    /// Makes a reserved id a live entity.
+    pub(super) fn place(&mut self, entity: Entity, archetype: u32, row: u32) {
+        debug_assert!(self.is_reserved(entity), "the caller asks first");
+        self.reserved -= 1;
+        self.live += 1;
+        self.set(entity.index(), archetype, row);
+    }
+
+    /// Moves an entity; its flags stay.
+    #[inline]
+    pub(super) fn set(&mut self, index: u32, archetype: u32, row: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.place = (slot.place & !PLACE) | archetype;
+        slot.row = row;
+    }
+
+    #[inline]
+    pub(super) fn set_row(&mut self, index: u32, row: u32) {
+        self.slots[index as usize].row = row;
+    }
+
+    /// Ends a live or reserved id.
+    #[inline]
+    pub(super) fn release(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        if slot.place & PLACE == RESERVED {
+            self.reserved -= 1;
+        } else {
+            self.live -= 1;
+        }
+        if let Some(next) = self.tag.successor(slot.generation) {
+            *slot = Slot { generation: next, place: FREE, row: self.free };
+            self.free = index;
+            self.free_len += 1;
+        } else {
+            *slot = Slot { generation: 0, place: RETIRED, row: NONE };
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_named(&self, index: u32) -> bool {
+        self.slots.get(index as usize).is_some_and(|slot| slot.place & NAMED != 0)
+    }
+
+    pub(super) fn set_named(&mut self, index: u32) {
+        self.slots[index as usize].place |= NAMED;
+    }
+
+    #[inline]
+    pub(super) fn is_sparse(&self, index: u32) -> bool {
+        self.slots.get(index as usize).is_some_and(|slot| slot.place & SPARSE != 0)
+    }
+
+    pub(super) fn set_sparse(&mut self, index: u32) {
+        self.slots[index as usize].place |= SPARSE;
+    }
+
+    pub(super) fn reserve_slots(&mut self, additional: usize) {
+        self.slots.reserve(additional.saturating_sub(self.free_len as usize));
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>()
+    }
+}
+
+/// What became of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    /// Not issued yet.
+    Future,
+    Reserved,
+    Live,
+    /// Its entity is gone.
+    Past,
+}
+
+#[inline]
+pub(crate) fn locate(slots: &[Slot], entity: Entity) -> Option<(usize, usize)> {
+    let slot = slots.get(entity.index() as usize)?;
+    let place = slot.place & PLACE;
+    (slot.generation == entity.generation() && place < MAX_ARCHETYPES).then_some((place as usize, slot.row as usize))
+}

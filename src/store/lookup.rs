@@ -1,0 +1,153 @@
+//! Looking components up, by entity and kind or name. Nothing here allocates, locks or changes structure.
+
+use std::any::TypeId;
+
+use super::Store;
+use super::component::{Component, Storage};
+use super::kinds::KindId;
+use crate::base::entity::Entity;
+
+impl Store {
+    #[inline]
+    pub(crate) fn get<T: Component>(&self, entity: Entity) -> Option<&T> {
+        let (number, row) = self.entities.locate(entity)?;
+        if T::storage() == Storage::Sparse {
+            let set = &self.sparse[self.own_set::<T>()?];
+            return set.column().values::<T>()?.get(set.row(entity.index())?);
+        }
+        let archetype = self.archetypes.get(number)?;
+        let at = archetype.position_of::<T>()?;
+        archetype.columns().get(at)?.values::<T>()?.get(row)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut<T: Component>(&mut self, entity: Entity) -> Option<&mut T> {
+        let (number, row) = self.entities.locate(entity)?;
+        let now = self.tick;
+        if T::storage() == Storage::Sparse {
+            let set = self.own_set::<T>()?;
+            let set = &mut self.sparse[set];
+            let row = set.row(entity.index())?;
+            return write(set.column_mut(), row, now);
+        }
+        let archetype = self.archetypes.get_mut(number)?;
+        let at = archetype.position_of::<T>()?;
+        write(archetype.columns_mut().get_mut(at)?, row, now)
+    }
+
+    fn own_set<T: Component>(&self) -> Option<usize> {
+        let kind = self.kinds.find_own(TypeId::of::<T>())?;
+        self.kinds.get(kind).sparse.map(|set| set as usize)
+    }
+
+    /// The component under a name, if it is a `T`.
+    #[inline]
+    pub(crate) fn get_named<T: Component>(&self, entity: Entity, name: &str) -> Option<&T> {
+        let (number, row) = self.entities.locate(entity)?;
+        if T::storage() == Storage::Sparse {
+            let set = &self.sparse[self.kinds.get(self.kinds.find(name, TypeId::of::<T>())?).sparse? as usize];
+            return set.column().values::<T>()?.get(set.row(entity.index())?);
+        }
+        let archetype = self.archetypes.get(number)?;
+        let at = archetype.position_named(name, &self.kinds)?;
+        archetype.columns().get(at)?.values::<T>()?.get(row)
+    }
+
+    pub(crate) fn get_named_mut<T: Component>(&mut self, entity: Entity, name: &str) -> Option<&mut T> {
+        let kind = self.kind_at(entity, name)?;
+        let (number, row) = self.entities.locate(entity)?;
+        let now = self.tick;
+        if let Some(set) = self.kinds.get(kind).sparse {
+            let set = &mut self.sparse[set as usize];
+            let row = set.row(entity.index())?;
+            return write(set.column_mut(), row, now);
+        }
+        let archetype = &mut self.archetypes[number];
+        let at = archetype.position(kind)?;
+        write(archetype.columns_mut().get_mut(at)?, row, now)
+    }
+
+    /// The component under a name, whatever its type.
+    pub(crate) fn component(&self, entity: Entity, name: &str) -> Option<&dyn Component> {
+        let (number, row) = self.entities.locate(entity)?;
+        let archetype = &self.archetypes[number];
+        if let Some(at) = archetype.position_named(name, &self.kinds) {
+            return archetype.columns()[at].component(row);
+        }
+        self.component_of(entity, self.sparse_kind_at(entity, name)?)
+    }
+
+    pub(crate) fn component_mut(&mut self, entity: Entity, name: &str) -> Option<&mut dyn Component> {
+        let kind = self.kind_at(entity, name)?;
+        let (number, row) = self.entities.locate(entity)?;
+        let now = self.tick;
+        if let Some(set) = self.kinds.get(kind).sparse {
+            let set = &mut self.sparse[set as usize];
+            let row = set.row(entity.index())?;
+            return set.column_mut().component_mut(row, now);
+        }
+        let archetype = &mut self.archetypes[number];
+        let at = archetype.position(kind)?;
+        archetype.columns_mut()[at].component_mut(row, now)
+    }
+
+    pub(crate) fn component_of(&self, entity: Entity, kind: KindId) -> Option<&dyn Component> {
+        let (number, row) = self.entities.locate(entity)?;
+        if let Some(set) = self.kinds.get(kind).sparse {
+            let set = &self.sparse[set as usize];
+            return set.column().component(set.row(entity.index())?);
+        }
+        let archetype = &self.archetypes[number];
+        archetype.columns()[archetype.position(kind)?].component(row)
+    }
+
+    /// The kind of the entity's component under a name.
+    pub(crate) fn kind_at(&self, entity: Entity, name: &str) -> Option<KindId> {
+        let (number, _) = self.entities.locate(entity)?;
+        let archetype = &self.archetypes[number];
+        match archetype.position_named(name, &self.kinds) {
+            Some(at) => Some(archetype.columns()[at].kind()),
+            None => self.sparse_kind_at(entity, name),
+        }
+    }
+
+    fn sparse_kind_at(&self, entity: Entity, name: &str) -> Option<KindId> {
+        if !self.entities.is_sparse(entity.index()) {
+            return None;
+        }
+        self.kinds.named(name).iter().copied().find(|kind| {
+            self.kinds.get(*kind).sparse.is_some_and(|set| self.sparse[set as usize].row(entity.index()).is_some())
+        })
+    }
+
+    pub(crate) fn has_kind(&self, entity: Entity, kind: KindId) -> bool {
+        self.component_of(entity, kind).is_some()
+    }
+
+    #[inline]
+    pub(crate) fn has<T: Component>(&self, entity: Entity) -> bool {
+        self.get::<T>(entity).is_some()
+    }
+
+    /// All kinds of an entity, sorted by the bytes of their names.
+    pub(crate) fn kinds_at(&self, entity: Entity) -> Vec<KindId> {
+        let Some((number, _)) = self.entities.locate(entity) else { return Vec::new() };
+        let mut kinds: Vec<KindId> = self.archetypes[number].columns().iter().map(|column| column.kind()).collect();
+        if self.entities.is_sparse(entity.index()) {
+            let sets = self.sparse.iter().filter(|set| set.row(entity.index()).is_some());
+            kinds.extend(sets.map(super::sparse::SparseSet::kind));
+            kinds.sort_by(|a, b| self.kinds.get(*a).name.cmp(&self.kinds.get(*b).name));
+        }
+        kinds
+    }
+}
+
+#[inline]
+fn write<T: Component>(column: &mut super::column::Column, row: usize, now: u64) -> Option<&mut T> {
+    let (values, ticks) = column.values_mut::<T>()?;
+    let value = values.get_mut(row)?;
+    if let Some(tick) = ticks.and_then(|ticks| ticks.get_mut(row)) {
+        *tick = now;
+    }
+    Some(value)
+}

@@ -1,0 +1,191 @@
+//! Floor 2: entities and their components in typed columns.
+//!
+//! The store knows structure only: what is where, and how it gets there. Queries stand above it, and what users
+//! see of both is the `World`.
+
+pub(crate) mod archetype;
+pub(crate) mod bundle;
+pub(crate) mod column;
+pub(crate) mod component;
+pub(crate) mod entities;
+pub(crate) mod error;
+pub(crate) mod handles;
+pub(crate) mod kinds;
+pub(crate) mod removal;
+pub(crate) mod sparse;
+
+mod batch;
+mod lookup;
+mod remove;
+mod spawn;
+mod upkeep;
+
+use std::any::TypeId;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use smallvec::SmallVec;
+
+pub(crate) use self::batch::{SpawnFault, Spawned};
+
+use self::archetype::{Archetype, Destination, Edges};
+use self::component::{Component, ComponentType};
+use self::entities::Entities;
+use self::handles::Handles;
+use self::kinds::{KindId, Kinds};
+use self::removal::Removals;
+use self::sparse::SparseSet;
+use crate::base::hash::{SeededMap, TypeMap};
+
+/// Where a bundle is spawned.
+pub(crate) struct BundleInfo {
+    bundle: TypeId,
+    archetype: u32,
+    destinations: SmallVec<[Destination; 8]>,
+    sparse: bool,
+}
+
+/// Entities, kinds, archetypes and sparse sets of a world.
+pub(crate) struct Store {
+    id: u64,
+    /// Changes whenever archetypes got new numbers; prepared queries then start afresh.
+    epoch: u64,
+    tick: u64,
+    pub(crate) entities: Entities,
+    pub(crate) handles: Handles,
+    pub(crate) kinds: Kinds,
+    pub(crate) archetypes: Vec<Archetype>,
+    pub(crate) sparse: Vec<SparseSet>,
+    pub(crate) removals: Removals,
+    edges: Vec<Edges>,
+    by_kinds: SeededMap<Box<[KindId]>, u32>,
+    bundles: Vec<BundleInfo>,
+    bundle_index: TypeMap<usize>,
+    last_bundle: usize,
+}
+
+static NEXT_WORLD: AtomicU64 = AtomicU64::new(1);
+
+impl Store {
+    pub(crate) fn new() -> Self {
+        let mut store = Self {
+            id: NEXT_WORLD.fetch_add(1, Ordering::Relaxed),
+            epoch: 0,
+            tick: 1,
+            entities: Entities::new(),
+            handles: Handles::new(),
+            kinds: Kinds::default(),
+            archetypes: Vec::new(),
+            sparse: Vec::new(),
+            removals: Removals::default(),
+            edges: Vec::new(),
+            by_kinds: SeededMap::default(),
+            bundles: Vec::new(),
+            bundle_index: TypeMap::default(),
+            last_bundle: 0,
+        };
+        store.archetype_of(&[]);
+        store
+    }
+
+    /// A number that no other world of the process has.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[inline]
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The tick that writes are marked with.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.tick
+    }
+
+    /// Ends a tick: writes from here on are later than `now()` was. Ticks are 64 bits and never wrap.
+    #[inline]
+    pub(crate) fn advance_tick(&mut self) -> u64 {
+        let now = self.tick;
+        self.tick += 1;
+        now
+    }
+
+    /// Sets the tick, for tests of what happens after very many.
+    pub(crate) fn set_tick(&mut self, tick: u64) {
+        self.tick = self.tick.max(tick);
+    }
+
+    /// The kind of a type under a name (without one: its own), made if it is new; `None` for an empty name.
+    pub(crate) fn intern(&mut self, name: Option<&str>, ty: ComponentType) -> Option<KindId> {
+        let sets = u32::try_from(self.sparse.len()).unwrap_or(u32::MAX);
+        let id = self.kinds.intern(name, ty, sets)?;
+        let kind = self.kinds.get(id);
+        if kind.sparse == Some(sets) {
+            self.sparse.push(SparseSet::new(id, kind));
+            // Edges and bundles that knew no rival in a sparse set may have one now.
+            if self.kinds.rivals(id).next().is_some() {
+                self.forget_paths();
+            }
+        }
+        Some(id)
+    }
+
+    /// The kind of `T` under its own name.
+    #[inline]
+    pub(crate) fn intern_own<T: Component>(&mut self) -> Option<KindId> {
+        match self.kinds.find_own(TypeId::of::<T>()) {
+            Some(id) => Some(id),
+            None => self.intern(None, ComponentType::of::<T>()),
+        }
+    }
+
+    /// Keeps ticks for a kind from now on; what is there counts as written now.
+    pub(crate) fn track(&mut self, id: KindId) {
+        if self.kinds.get(id).tracked {
+            return;
+        }
+        self.kinds.get_mut(id).tracked = true;
+        let now = self.tick;
+        if let Some(set) = self.kinds.get(id).sparse {
+            self.sparse[set as usize].column_mut().track(now);
+        }
+        for archetype in &mut self.archetypes {
+            if let Some(column) = archetype.columns_mut().iter_mut().find(|column| column.kind() == id) {
+                column.track(now);
+            }
+        }
+    }
+
+    fn forget_paths(&mut self) {
+        for edges in &mut self.edges {
+            *edges = Edges::default();
+        }
+        self.bundles.clear();
+        self.bundle_index.clear();
+        self.last_bundle = 0;
+    }
+
+    /// The archetype of a set of table kinds, made if it is new. The order of `kinds` does not matter.
+    fn archetype_of(&mut self, kinds: &[KindId]) -> u32 {
+        let mut sorted: SmallVec<[KindId; 16]> = SmallVec::from_slice(kinds);
+        sorted.sort_by(|a, b| self.kinds.get(*a).name.as_bytes().cmp(self.kinds.get(*b).name.as_bytes()));
+        if let Some(&known) = self.by_kinds.get(sorted.as_slice()) {
+            return known;
+        }
+        let number = u32::try_from(self.archetypes.len()).unwrap_or(u32::MAX);
+        assert!(number < entities::MAX_ARCHETYPES, "a world has fewer than 2^30 archetypes");
+        self.archetypes.push(Archetype::new(&sorted, &self.kinds));
+        self.edges.push(Edges::default());
+        self.by_kinds.insert(sorted.as_slice().into(), number);
+        number
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // One panicking `Drop` must not keep the other columns from theirs, and a second one would abort.
+        self.drop_components();
+    }
+}

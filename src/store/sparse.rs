@@ -1,0 +1,302 @@
+//! Sparse sets: the components of a kind that comes and goes often, outside the archetypes.
+//!
+//! ```text
+//! index   [ -, 1, -, 0 ]      by entity index: row + 1 in `column`, 0 for none
+//! ids     [ 3, 1 ]            by row: the entity's index
+//! column  [ a, b ]            by row: the component, with ticks where the kind is tracked
+//! stamps  [ 0, 0 ]            by row: the last query run that handed the row out mutably
+//! counts  [ 1, 1, 0 ]         by archetype: how many of its entities have the component
+//! ```
+//!
+//! A query walks archetypes, and reaches the set's rows in whatever order the entities lie. A safe `&mut [T]`
+//! cannot be handed out in an arbitrary order, so [`Handout`] does it, and refuses a row that this run of the
+//! query has already given away.
+//!
+//! # Invariants of the unsafe code
+//! 1. A `Handout<'w>` is made from `&'w mut SparseSet` and is the only way to the column's values and ticks for
+//!    `'w`; copies of it share the same stamps.
+//! 2. `len` is the length of values, ticks and stamps; none of them moves or changes its length during `'w`,
+//!    because the set is borrowed.
+//! 3. Row `i`'s value and ticks are reached mutably only by the one `take` that changed `stamps[i]` to `round`, and
+//!    are read by nobody who does not see another stamp there first. `round` is new for every hand-out.
+//! 4. `Handout` holds `Cell`s and pointers, so it is neither `Send` nor `Sync`: stamps are changed by one thread.
+#![allow(unsafe_code, reason = "mutable rows in the order of the archetypes, without copying the set")]
+
+use std::any::TypeId;
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+use super::column::{Column, RawColumn};
+use super::component::Component;
+use super::kinds::{Kind, KindId};
+use crate::base::caught::FirstPanic;
+
+pub(crate) struct SparseSet {
+    index: Vec<u32>,
+    ids: Vec<u32>,
+    column: Column,
+    stamps: Vec<u64>,
+    round: u64,
+    counts: Vec<u32>,
+}
+
+impl SparseSet {
+    pub(super) fn new(id: KindId, kind: &Kind) -> Self {
+        Self {
+            index: Vec::new(),
+            ids: Vec::new(),
+            column: Column::new(id, kind),
+            stamps: Vec::new(),
+            round: 0,
+            counts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> KindId {
+        self.column.kind()
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, entity: u32) -> Option<usize> {
+        row_of(&self.index, entity)
+    }
+
+    pub(crate) fn column(&self) -> &Column {
+        &self.column
+    }
+
+    pub(super) fn column_mut(&mut self) -> &mut Column {
+        &mut self.column
+    }
+
+    /// The entities that have the component, in no order that means anything.
+    pub(crate) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Puts a value; gives the one that it replaces.
+    pub(super) fn insert<T: Component>(&mut self, entity: u32, archetype: usize, value: T, now: u64) -> Option<T> {
+        if let Some(row) = self.row(entity) {
+            return Some(self.column.replace(row, value, now));
+        }
+        self.column.push(value, now);
+        self.note_insert(entity, archetype);
+        None
+    }
+
+    /// Puts a boxed value of the set's type; gives the one that it replaces.
+    pub(super) fn insert_boxed(
+        &mut self,
+        entity: u32,
+        archetype: usize,
+        value: Box<dyn Component>,
+        now: u64,
+    ) -> Result<Option<Box<dyn Component>>, Box<dyn Component>> {
+        if let Some(row) = self.row(entity) {
+            return self.column.replace_boxed(row, value, now).map(Some);
+        }
+        self.column.push_boxed(value, now)?;
+        self.note_insert(entity, archetype);
+        Ok(None)
+    }
+
+    fn note_insert(&mut self, entity: u32, archetype: usize) {
+        let slot = entity as usize;
+        if self.index.len() <= slot {
+            self.index.resize(slot + 1, 0);
+        }
+        self.ids.push(entity);
+        self.stamps.push(0);
+        self.index[slot] = u32::try_from(self.ids.len()).unwrap_or(0);
+        if self.counts.len() <= archetype {
+            self.counts.resize(archetype + 1, 0);
+        }
+        self.counts[archetype] += 1;
+    }
+
+    /// Forgets an entity and says which row of the column goes; the caller takes it from there at once.
+    fn note_remove(&mut self, entity: u32, archetype: usize) -> Option<usize> {
+        let row = self.row(entity)?;
+        self.index[entity as usize] = 0;
+        self.ids.swap_remove(row);
+        self.stamps.swap_remove(row);
+        if let Some(&moved) = self.ids.get(row) {
+            self.index[moved as usize] = u32::try_from(row + 1).unwrap_or(0);
+        }
+        self.counts[archetype] -= 1;
+        Some(row)
+    }
+
+    pub(super) fn take<T: Component>(&mut self, entity: u32, archetype: usize) -> Option<T> {
+        let row = self.note_remove(entity, archetype)?;
+        self.column.take(row)
+    }
+
+    pub(super) fn take_boxed(&mut self, entity: u32, archetype: usize) -> Option<Box<dyn Component>> {
+        let row = self.note_remove(entity, archetype)?;
+        Some(self.column.take_boxed(row))
+    }
+
+    pub(super) fn drop_entity(&mut self, entity: u32, archetype: usize, panics: &mut FirstPanic) -> bool {
+        let Some(row) = self.note_remove(entity, archetype) else { return false };
+        self.column.drop_row(row, panics);
+        true
+    }
+
+    /// Notes that an entity went from one archetype to another.
+    pub(super) fn moved(&mut self, entity: u32, from: usize, to: usize) {
+        if self.row(entity).is_some() {
+            self.counts[from] -= 1;
+            if self.counts.len() <= to {
+                self.counts.resize(to + 1, 0);
+            }
+            self.counts[to] += 1;
+        }
+    }
+
+    /// Notes that the archetypes got new numbers; `None` for those that are gone (they were empty).
+    pub(super) fn renumber(&mut self, new: &[Option<u32>]) {
+        let old = std::mem::take(&mut self.counts);
+        for (archetype, count) in old.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            if let Some(Some(to)) = new.get(archetype) {
+                let to = *to as usize;
+                if self.counts.len() <= to {
+                    self.counts.resize(to + 1, 0);
+                }
+                self.counts[to] = count;
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self, panics: &mut FirstPanic) {
+        self.index.clear();
+        self.ids.clear();
+        self.stamps.clear();
+        self.counts.clear();
+        self.column.truncate(0, panics);
+    }
+
+    pub(super) fn shrink(&mut self) {
+        while self.index.last() == Some(&0) {
+            self.index.pop();
+        }
+        self.index.shrink_to_fit();
+        self.ids.shrink_to_fit();
+        self.stamps.shrink_to_fit();
+        self.column.shrink();
+    }
+
+    pub(crate) fn allocated(&self) -> usize {
+        (self.index.capacity() + self.ids.capacity() + self.counts.capacity()) * size_of::<u32>()
+            + self.stamps.capacity() * size_of::<u64>()
+            + self.column.allocated()
+    }
+
+    pub(crate) fn view(&self) -> SparseView<'_> {
+        SparseView { index: &self.index, counts: &self.counts, rows: SparseRows::Shared(&self.column) }
+    }
+
+    /// The set for one run of a query that writes it.
+    pub(crate) fn view_mut(&mut self) -> SparseView<'_> {
+        self.round += 1;
+        let stamps = Cell::from_mut(self.stamps.as_mut_slice()).as_slice_of_cells();
+        let handout = Handout { raw: self.column.raw_parts(), stamps, round: self.round, set: PhantomData };
+        SparseView { index: &self.index, counts: &self.counts, rows: SparseRows::Exclusive(handout) }
+    }
+}
+
+fn row_of(index: &[u32], entity: u32) -> Option<usize> {
+    match index.get(entity as usize) {
+        None | Some(0) => None,
+        Some(row) => Some(*row as usize - 1),
+    }
+}
+
+/// A sparse set as a query sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct SparseView<'w> {
+    index: &'w [u32],
+    counts: &'w [u32],
+    rows: SparseRows<'w>,
+}
+
+#[derive(Clone, Copy)]
+enum SparseRows<'w> {
+    Shared(&'w Column),
+    Exclusive(Handout<'w>),
+}
+
+impl<'w> SparseView<'w> {
+    /// How many entities of an archetype have the component.
+    pub(crate) fn count(&self, archetype: usize) -> u32 {
+        self.counts.get(archetype).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn has(&self, entity: u32) -> bool {
+        row_of(self.index, entity).is_some()
+    }
+
+    pub(crate) fn get<T: Component>(&self, entity: u32) -> Option<&'w T> {
+        let row = row_of(self.index, entity)?;
+        match self.rows {
+            SparseRows::Shared(column) => column.values::<T>()?.get(row),
+            SparseRows::Exclusive(handout) => handout.take(row).map(|(value, _)| &*value),
+        }
+    }
+
+    /// The component and the tick of its last write; `None` also when it was handed out before, or the view is a
+    /// shared one.
+    pub(crate) fn take<T: Component>(&self, entity: u32) -> Option<(&'w mut T, Option<&'w mut u64>)> {
+        match self.rows {
+            SparseRows::Shared(_) => None,
+            SparseRows::Exclusive(handout) => handout.take(row_of(self.index, entity)?),
+        }
+    }
+
+    /// The ticks (added, changed) of an entity's component; `None` when there is none, none are kept, or the
+    /// component is handed out.
+    pub(crate) fn ticks(&self, entity: u32) -> Option<(u64, u64)> {
+        let row = row_of(self.index, entity)?;
+        match self.rows {
+            SparseRows::Shared(column) => {
+                let ticks = column.ticks()?;
+                Some((*ticks.added.get(row)?, *ticks.changed.get(row)?))
+            }
+            SparseRows::Exclusive(handout) => handout.ticks(row),
+        }
+    }
+}
+
+/// Hands out rows of a set mutably, each at most once.
+#[derive(Clone, Copy)]
+struct Handout<'w> {
+    raw: RawColumn,
+    stamps: &'w [Cell<u64>],
+    round: u64,
+    set: PhantomData<&'w mut SparseSet>,
+}
+
+impl<'w> Handout<'w> {
+    fn take<T: Component>(&self, row: usize) -> Option<(&'w mut T, Option<&'w mut u64>)> {
+        if self.raw.type_id != TypeId::of::<T>() || row >= self.raw.len {
+            return None;
+        }
+        if self.stamps.get(row)?.replace(self.round) == self.round {
+            return None;
+        }
+        // SAFETY: the type was compared and `row` is in bounds (invariant 2); the stamp was another, so nobody has
+        // this row, and nobody gets it again during `'w` (invariants 1 and 3).
+        let value = unsafe { self.raw.values.cast::<T>().add(row).as_mut() };
+        // SAFETY: as above, for the row's tick.
+        let tick = self.raw.changed.map(|changed| unsafe { changed.add(row).as_mut() });
+        Some((value, tick))
+    }
+
+    fn ticks(&self, row: usize) -> Option<(u64, u64)> {
+        if row >= self.raw.len || self.stamps.get(row)?.get() == self.round {
+            return None;
+        }
+        // SAFETY: `row` is in bounds (invariant 2) and not handed out (invariant 3).
+        Some(unsafe { (self.raw.added?.add(row).read(), self.raw.changed?.add(row).read()) })
+    }
+}

@@ -1,0 +1,316 @@
+//! Spawning entities, and inserting components into them.
+
+use std::any::TypeId;
+
+use smallvec::SmallVec;
+
+use super::archetype::{Archetype, Destination, InsertEdge, LEAVES};
+use super::batch::SpawnFault;
+use super::bundle::{Bundle, Parts, RowWriter};
+use super::component::Component;
+use super::error::BundleFault;
+use super::kinds::KindId;
+use super::{BundleInfo, Store};
+use crate::base::caught::FirstPanic;
+use crate::base::entity::Entity;
+
+impl Store {
+    /// The kinds of a bundle's parts, in its order.
+    pub(crate) fn kinds_of<B: Bundle>(&mut self) -> Result<SmallVec<[KindId; 16]>, BundleFault> {
+        let mut parts = Parts::default();
+        B::parts(&mut parts);
+        let name = |at: usize| parts.0[at].name.unwrap_or(parts.0[at].ty.type_name);
+        for at in 0..parts.0.len() {
+            if name(at).is_empty() {
+                return Err(BundleFault::EmptyTypeName);
+            }
+            if let Some(first) = (0..at).find(|earlier| name(*earlier) == name(at)) {
+                return Err(BundleFault::Twice {
+                    name: name(at).to_owned(),
+                    first: parts.0[first].ty.rust_name,
+                    second: parts.0[at].ty.rust_name,
+                });
+            }
+        }
+        parts.0.iter().map(|part| self.intern(part.name, part.ty).ok_or(BundleFault::EmptyTypeName)).collect()
+    }
+
+    fn destinations(&self, kinds: &[KindId], archetype: u32) -> SmallVec<[Destination; 8]> {
+        let archetype = &self.archetypes[archetype as usize];
+        kinds
+            .iter()
+            .map(|kind| match self.kinds.get(*kind).sparse {
+                Some(set) => Destination::Sparse(set),
+                None => Destination::Column(archetype.position(*kind).map_or(LEAVES, |at| at as u16)),
+            })
+            .collect()
+    }
+
+    fn table_kinds(&self, kinds: &[KindId]) -> SmallVec<[KindId; 16]> {
+        kinds.iter().copied().filter(|kind| self.kinds.get(*kind).sparse.is_none()).collect()
+    }
+
+    /// Where `B` is spawned: the number of its [`BundleInfo`].
+    #[inline]
+    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, BundleFault> {
+        match self.bundles.get(self.last_bundle) {
+            Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
+            _ => self.bundle_by_map::<B>(),
+        }
+    }
+
+    #[cold]
+    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, BundleFault> {
+        let bundle = TypeId::of::<B>();
+        if let Some(&known) = self.bundle_index.get(&bundle) {
+            self.last_bundle = known;
+            return Ok(known);
+        }
+        let kinds = self.kinds_of::<B>()?;
+        let archetype = self.archetype_of(&self.table_kinds(&kinds));
+        let destinations = self.destinations(&kinds, archetype);
+        let sparse = destinations.iter().any(|destination| matches!(destination, Destination::Sparse(_)));
+        self.last_bundle = self.bundles.len();
+        self.bundles.push(BundleInfo { bundle, archetype, destinations, sparse });
+        self.bundle_index.insert(bundle, self.last_bundle);
+        Ok(self.last_bundle)
+    }
+
+    /// Makes an entity with the components of a bundle.
+    #[inline]
+    pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, SpawnFault> {
+        let info = self.bundle::<B>()?;
+        let number = self.bundles[info].archetype;
+        let row = self.archetypes[number as usize].len();
+        let entity = self.entities.alloc(number, row as u32)?;
+        self.fill_new(info, entity, bundle);
+        Ok(entity)
+    }
+
+    /// Makes an entity with the components of a bundle, under an id that was reserved.
+    pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<bool, BundleFault> {
+        let info = self.bundle::<B>()?;
+        if !self.entities.is_reserved(entity) {
+            return Ok(false);
+        }
+        let number = self.bundles[info].archetype;
+        let row = self.archetypes[number as usize].len();
+        self.entities.place(entity, number, row as u32);
+        self.fill_new(info, entity, bundle);
+        Ok(true)
+    }
+
+    #[inline]
+    fn fill_new<B: Bundle>(&mut self, info: usize, entity: Entity, bundle: B) {
+        let info = &self.bundles[info];
+        let archetype = &mut self.archetypes[info.archetype as usize];
+        let (ids, columns) = archetype.ids_and_columns_mut();
+        let row = ids.len();
+        ids.push(entity.index());
+        if info.sparse {
+            self.entities.set_sparse(entity.index());
+        }
+        let mut panics = FirstPanic::default();
+        bundle.put(&mut RowWriter {
+            columns,
+            sparse: &mut self.sparse,
+            destinations: &info.destinations,
+            next: 0,
+            row,
+            id: entity.index(),
+            archetype: info.archetype as usize,
+            now: self.tick,
+            panics: &mut panics,
+        });
+        panics.resume();
+    }
+
+    /// Inserts a bundle into a live entity; components that it replaces are dropped.
+    #[inline]
+    pub(crate) fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<bool, BundleFault> {
+        let Some((source, row)) = self.entities.locate(entity) else {
+            // Even so, a contradictory bundle is the first fault to be named.
+            self.kinds_of::<B>()?;
+            return Ok(false);
+        };
+        let edge = self.insert_edge::<B>(source)?;
+        let mut panics = FirstPanic::default();
+        let edge = &self.edges[source].inserts[edge];
+        let target = edge.target as usize;
+        for set in &edge.evicts {
+            let set = &mut self.sparse[*set as usize];
+            if set.drop_entity(entity.index(), source, &mut panics) {
+                self.removals.note(set.kind(), entity);
+            }
+        }
+        let mut now_in = row;
+        if target != source {
+            if !self.removals.is_empty() {
+                let leaving = edge.moves.iter().zip(self.archetypes[source].kinds());
+                for (_, kind) in leaving.filter(|(to, _)| **to == LEAVES) {
+                    self.removals.note(kind, entity);
+                }
+            }
+            if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target]) {
+                now_in = to.len();
+                move_entity(from, to, row, &edge.moves, |column, row| column.drop_row(row, &mut panics));
+                if let Some(&moved) = from.ids().get(row) {
+                    self.entities.set_row(moved, row as u32);
+                }
+            }
+            if self.entities.is_sparse(entity.index()) {
+                for set in &mut self.sparse {
+                    set.moved(entity.index(), source, target);
+                }
+            }
+            self.entities.set(entity.index(), edge.target, now_in as u32);
+        }
+        if edge.destinations.iter().any(|to| matches!(to, Destination::Sparse(_))) {
+            self.entities.set_sparse(entity.index());
+        }
+        bundle.put(&mut RowWriter {
+            columns: self.archetypes[target].columns_mut(),
+            sparse: &mut self.sparse,
+            destinations: &edge.destinations,
+            next: 0,
+            row: now_in,
+            id: entity.index(),
+            archetype: target,
+            now: self.tick,
+            panics: &mut panics,
+        });
+        panics.resume();
+        Ok(true)
+    }
+
+    #[inline]
+    fn insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, BundleFault> {
+        let bundle = TypeId::of::<B>();
+        match self.edges[source].inserts.iter().position(|edge| edge.bundle == bundle) {
+            Some(known) => Ok(known),
+            None => self.make_insert_edge::<B>(source),
+        }
+    }
+
+    #[cold]
+    fn make_insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, BundleFault> {
+        let kinds = self.kinds_of::<B>()?;
+        let target_kinds = self.kinds_with(source, &kinds);
+        let target = self.archetype_of(&target_kinds);
+        let mut evicts = SmallVec::new();
+        for rival in kinds.iter().flat_map(|kind| self.kinds.rivals(*kind)) {
+            evicts.extend(self.kinds.get(rival).sparse);
+        }
+        let edge = InsertEdge {
+            bundle: TypeId::of::<B>(),
+            target,
+            destinations: self.destinations(&kinds, target),
+            moves: self.moves(source, target as usize),
+            evicts,
+        };
+        let edges = &mut self.edges[source].inserts;
+        edges.push(edge);
+        Ok(edges.len() - 1)
+    }
+
+    /// The table kinds of an archetype, with some added, and without those whose names the added ones take.
+    fn kinds_with(&self, source: usize, added: &[KindId]) -> SmallVec<[KindId; 16]> {
+        let taken = |kind: KindId| added.iter().any(|new| self.kinds.get(*new).name == self.kinds.get(kind).name);
+        let mut kinds: SmallVec<[KindId; 16]> =
+            self.archetypes[source].kinds().filter(|kind| !taken(*kind)).collect();
+        kinds.extend(self.table_kinds(added));
+        kinds
+    }
+
+    /// By column of `source`: its column in `target`, or [`LEAVES`].
+    pub(super) fn moves(&self, source: usize, target: usize) -> SmallVec<[u16; 16]> {
+        let target = &self.archetypes[target];
+        self.archetypes[source].kinds().map(|kind| target.position(kind).map_or(LEAVES, |at| at as u16)).collect()
+    }
+
+    /// Attaches a boxed component under a kind of its type; gives back the one that it replaces.
+    ///
+    /// # Errors
+    /// The component itself, when the entity is not live or the kind is of another type.
+    pub(crate) fn insert_boxed(
+        &mut self,
+        entity: Entity,
+        kind: KindId,
+        value: Box<dyn Component>,
+    ) -> Result<Option<Box<dyn Component>>, Box<dyn Component>> {
+        let Some((source, row)) = self.entities.locate(entity) else { return Err(value) };
+        if self.kinds.get(kind).ty.type_id != value.component_type().type_id {
+            return Err(value);
+        }
+        let now = self.tick;
+        let rival = self.rival_of(entity, kind);
+        if rival.is_none() && self.kinds.get(kind).sparse.is_none()
+            && let Some(at) = self.archetypes[source].position(kind)
+        {
+            return self.archetypes[source].columns_mut()[at].replace_boxed(row, value, now).map(Some);
+        }
+        let replaced = rival.and_then(|rival| self.take_boxed(entity, rival));
+        let Some((source, row)) = self.entities.locate(entity) else { return Err(value) };
+        if let Some(set) = self.kinds.get(kind).sparse {
+            self.entities.set_sparse(entity.index());
+            let own = self.sparse[set as usize].insert_boxed(entity.index(), source, value, now)?;
+            return Ok(own.or(replaced));
+        }
+        let target_kinds = self.kinds_with(source, &[kind]);
+        let target = self.archetype_of(&target_kinds);
+        self.relocate(entity, source, row, target, None);
+        if let Some(at) = self.archetypes[target as usize].position(kind) {
+            self.archetypes[target as usize].columns_mut()[at].push_boxed(value, now)?;
+        }
+        Ok(replaced)
+    }
+
+    /// The kind under which the entity holds another type's component of the same name.
+    fn rival_of(&self, entity: Entity, kind: KindId) -> Option<KindId> {
+        self.kinds.rivals(kind).find(|rival| self.has_kind(entity, *rival))
+    }
+
+    /// Moves an entity to an archetype that has all its kinds, but for the column `taken`, whose row has gone
+    /// already. New columns are one row short until the caller pushes.
+    pub(super) fn relocate(&mut self, entity: Entity, source: usize, row: usize, target: u32, taken: Option<usize>) {
+        if source == target as usize {
+            return;
+        }
+        let moves = self.moves(source, target as usize);
+        if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target as usize]) {
+            let new_row = to.len();
+            move_entity(from, to, row, &moves, |column, _| {
+                debug_assert!(taken.is_some(), "only a taken column is left behind, kind {:?}", column.kind());
+            });
+            if let Some(&moved) = from.ids().get(row) {
+                self.entities.set_row(moved, row as u32);
+            }
+            self.entities.set(entity.index(), target, new_row as u32);
+        }
+        if self.entities.is_sparse(entity.index()) {
+            for set in &mut self.sparse {
+                set.moved(entity.index(), source, target as usize);
+            }
+        }
+    }
+}
+
+/// Moves a row's id and components; `left` disposes of what has no place in `to`.
+#[inline]
+pub(super) fn move_entity(
+    from: &mut Archetype,
+    to: &mut Archetype,
+    row: usize,
+    moves: &[u16],
+    mut left: impl FnMut(&mut super::column::Column, usize),
+) {
+    let (from_ids, from_columns) = from.ids_and_columns_mut();
+    let (to_ids, to_columns) = to.ids_and_columns_mut();
+    to_ids.push(from_ids.swap_remove(row));
+    for (column, &target) in from_columns.iter_mut().zip(moves) {
+        match to_columns.get_mut(target as usize) {
+            Some(target) => column.move_row(row, target),
+            None => left(column, row),
+        }
+    }
+}

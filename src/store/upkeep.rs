@@ -1,0 +1,117 @@
+//! Clearing, reserving, shrinking, and reclaiming what is empty.
+
+use super::Store;
+use super::bundle::Bundle;
+use super::error::BundleFault;
+use crate::base::caught::FirstPanic;
+
+impl Store {
+    /// Despawns every entity. Kinds, archetypes, memory and reserved ids stay; ids that were live are stale.
+    pub(crate) fn clear(&mut self) {
+        let mut panics = FirstPanic::default();
+        let Self { archetypes, entities, removals, sparse, .. } = self;
+        if !removals.is_empty() {
+            for set in sparse.iter() {
+                for entity in set.ids().iter().filter_map(|index| entities.at(*index)) {
+                    removals.note(set.kind(), entity);
+                }
+            }
+        }
+        for archetype in archetypes {
+            if !removals.is_empty() {
+                for entity in archetype.ids().iter().filter_map(|index| entities.at(*index)) {
+                    for kind in archetype.kinds() {
+                        removals.note(kind, entity);
+                    }
+                }
+            }
+            let (ids, columns) = archetype.ids_and_columns_mut();
+            for index in ids.drain(..) {
+                entities.release(index);
+            }
+            for column in columns {
+                column.truncate(0, &mut panics);
+            }
+        }
+        for set in sparse {
+            set.clear(&mut panics);
+        }
+        self.handles.clear();
+        panics.resume();
+    }
+
+    /// Drops every component, and nothing else: the end of the store.
+    pub(super) fn drop_components(&mut self) {
+        let mut panics = FirstPanic::default();
+        for column in self.archetypes.iter_mut().flat_map(super::archetype::Archetype::columns_mut) {
+            column.truncate(0, &mut panics);
+        }
+        for set in &mut self.sparse {
+            set.clear(&mut panics);
+        }
+        panics.resume();
+    }
+
+    /// Makes room for more entities of a bundle.
+    pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), BundleFault> {
+        let info = self.bundle::<B>()?;
+        let number = self.bundles[info].archetype as usize;
+        self.archetypes[number].reserve(additional);
+        self.entities.reserve_slots(additional);
+        Ok(())
+    }
+
+    /// Gives memory back that is not needed for what is there.
+    pub(crate) fn shrink(&mut self) {
+        self.archetypes.iter_mut().for_each(super::archetype::Archetype::shrink);
+        self.sparse.iter_mut().for_each(super::sparse::SparseSet::shrink);
+        self.entities.shrink();
+        self.handles.shrink();
+    }
+
+    /// Removes the archetypes that hold no entity, and says how many they were. The others keep their order.
+    ///
+    /// Linear in the number of archetypes and of the entities whose archetype gets another number.
+    pub(crate) fn reclaim(&mut self) -> usize {
+        let mut new = Vec::with_capacity(self.archetypes.len());
+        let mut kept = 0;
+        for (number, archetype) in self.archetypes.iter().enumerate() {
+            // The archetype without components stays the first.
+            if number == 0 || archetype.len() > 0 {
+                new.push(Some(kept));
+                kept += 1;
+            } else {
+                new.push(None);
+            }
+        }
+        let reclaimed = self.archetypes.len() - kept as usize;
+        if reclaimed == 0 {
+            return 0;
+        }
+        let mut number = 0;
+        self.archetypes.retain(|_| {
+            number += 1;
+            new[number - 1].is_some()
+        });
+        for (number, archetype) in self.archetypes.iter().enumerate() {
+            for (row, &index) in archetype.ids().iter().enumerate() {
+                self.entities.set(index, number as u32, row as u32);
+            }
+        }
+        self.by_kinds.retain(|_, number| match new[*number as usize] {
+            Some(to) => {
+                *number = to;
+                true
+            }
+            None => false,
+        });
+        for set in &mut self.sparse {
+            set.renumber(&new);
+        }
+        self.edges.truncate(self.archetypes.len());
+        self.forget_paths();
+        self.archetypes.shrink_to_fit();
+        self.epoch += 1;
+        reclaimed
+    }
+}
