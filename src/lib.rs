@@ -3,9 +3,38 @@
 mod base;
 mod log;
 mod message;
+pub mod prelude;
+mod query;
+mod store;
+mod world;
 
 pub use base::uuid::{ParseUuidError, ParseUuidErrorKind, Uuid, UuidText};
 pub use log::{HeldLines, Level, Logger};
 pub use message::{Inbox, Mailbox, SendError, SendErrorKind};
 pub use message::{MessageError, MessageErrorKind, MessageLimits};
 pub use message::{check_container_message, check_manager_message, parse_message};
+
+pub use base::BoxError;
+pub use base::entity::Entity;
+pub use base::origin::Origin;
+pub use query::cells::{EntityIter, EntityRows};
+pub use query::compound::{OptionRows, OptionSlices, TupleRows};
+pub use query::error::QueryError;
+pub use query::fetch::{Query, ReadOnlyQuery};
+pub use query::filter::{Added, Changed, Filter, Or, Timeless, With, Without};
+pub use query::iter::{Batch, Batches, Chunk, Chunks, QueryIter};
+pub use query::mutable::{Mut, MutRows, MutSlice};
+pub use query::prepared::{Prepared, View};
+pub use query::state::QueryStatistics;
+pub use serde_json::{Value, json};
+pub use store::bundle::{Bundle, ColumnBatch};
+pub use store::component::{
+    AnyComponent, Component, ComponentType, Data, Named, Storage, TypeName,
+};
+pub use store::error::{BundleFault, ComponentError, EntityError};
+pub use store::handles::EntityHandle;
+pub use world::{
+    ComponentRegistry, Dangling, EntityKey, EntityRef, ExportError, ImportError, ImportErrorKind,
+    ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader, Resource, ResourceReader,
+    SpawnedEntities, World, WorldStatistics,
+};

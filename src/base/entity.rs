@@ -91,7 +91,13 @@ impl Entity {
 impl fmt::Debug for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = self.generation.get();
-        write!(f, "Entity({}v{}w{})", self.index, word & MAX_COUNT, word >> COUNT_BITS)
+        write!(
+            f,
+            "Entity({}v{}w{})",
+            self.index,
+            word & MAX_COUNT,
+            word >> COUNT_BITS
+        )
     }
 }
 
@@ -136,12 +142,23 @@ impl WorldTag {
             if seen & HELD != 0 || seen > MAX_COUNT / 2 {
                 continue;
             }
-            if word.compare_exchange(seen, seen | HELD, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            if word
+                .compare_exchange(seen, seen | HELD, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+            {
                 let first = seen.max(1);
-                return Self { tag, first, highest: first - 1 };
+                return Self {
+                    tag,
+                    first,
+                    highest: first - 1,
+                };
             }
         }
-        Self { tag: SHARED_TAG, first: 1, highest: 0 }
+        Self {
+            tag: SHARED_TAG,
+            first: 1,
+            highest: 0,
+        }
     }
 
     /// The generation word of a slot never used before in this world.
@@ -163,7 +180,8 @@ impl Drop for WorldTag {
     fn drop(&mut self) {
         if self.tag != SHARED_TAG {
             // A living entity may hold one count more than was ever given back.
-            TAG_TABLE[self.tag as usize].store((self.highest + 1).max(self.first) + 1, Ordering::Release);
+            TAG_TABLE[self.tag as usize]
+                .store((self.highest + 1).max(self.first) + 1, Ordering::Release);
         }
     }
 }
@@ -181,7 +199,10 @@ mod tests {
         let (number, highest) = (tag.tag, tag.highest);
         drop(tag);
         let stored = TAG_TABLE[number as usize].load(Ordering::Relaxed);
-        assert!(stored & HELD != 0 || stored > highest + 1, "a living id could be issued again");
+        assert!(
+            stored & HELD != 0 || stored > highest + 1,
+            "a living id could be issued again"
+        );
     }
 
     #[test]
@@ -193,7 +214,14 @@ mod tests {
 
     #[test]
     fn numbers_that_are_no_ids_are_refused() {
-        for bits in [0, 1, u64::from(u32::MAX), 1 << 32, u64::from(MAX_COUNT) << 32, 1 << 52] {
+        for bits in [
+            0,
+            1,
+            u64::from(u32::MAX),
+            1 << 32,
+            u64::from(MAX_COUNT) << 32,
+            1 << 52,
+        ] {
             assert_eq!(Entity::from_bits(bits), None, "{bits:#x}");
         }
         assert!(Entity::from_bits((1 << 52) | (1 << 32)).is_some());

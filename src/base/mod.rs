@@ -1,12 +1,12 @@
 //! Floor 0: what everything else stands on.
 
-pub(crate) mod lock;
-pub(crate) mod user;
-pub(crate) mod uuid;
 pub(crate) mod caught;
 pub(crate) mod entity;
 pub(crate) mod hash;
+pub(crate) mod lock;
 pub(crate) mod origin;
+pub(crate) mod user;
+pub(crate) mod uuid;
 
 /// Any error of user code.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -14,7 +14,10 @@ pub struct Origin {
 
 impl Origin {
     pub(crate) fn new(container: Option<&Arc<str>>, function: &'static str) -> Self {
-        Self { container: container.cloned(), function }
+        Self {
+            container: container.cloned(),
+            function,
+        }
     }
 
     /// The handle of the container, if the world belongs to one.

@@ -58,10 +58,16 @@ impl NameKey {
         let (head, tail) = match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
             (Some(head), Some(tail)) => (u64::from_le_bytes(*head), u64::from_le_bytes(*tail)),
             _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-                (Some(head), Some(tail)) => {
-                    (u64::from(u32::from_le_bytes(*head)), u64::from(u32::from_le_bytes(*tail)))
-                }
-                _ => (bytes.iter().fold(0, |word, &byte| (word << 8) | u64::from(byte)), 0),
+                (Some(head), Some(tail)) => (
+                    u64::from(u32::from_le_bytes(*head)),
+                    u64::from(u32::from_le_bytes(*tail)),
+                ),
+                _ => (
+                    bytes
+                        .iter()
+                        .fold(0, |word, &byte| (word << 8) | u64::from(byte)),
+                    0,
+                ),
             },
         };
         Self { len, head, tail }
@@ -86,9 +92,15 @@ impl Archetype {
     pub(super) fn new(sorted: &[KindId], kinds: &Kinds) -> Self {
         Self {
             ids: Vec::new(),
-            columns: sorted.iter().map(|id| Column::new(*id, kinds.get(*id))).collect(),
+            columns: sorted
+                .iter()
+                .map(|id| Column::new(*id, kinds.get(*id)))
+                .collect(),
             scan: sorted.iter().map(|id| kinds.get(*id).scan_key()).collect(),
-            names: sorted.iter().map(|id| NameKey::new(&kinds.get(*id).name)).collect(),
+            names: sorted
+                .iter()
+                .map(|id| NameKey::new(&kinds.get(*id).name))
+                .collect(),
         }
     }
 
@@ -142,7 +154,9 @@ impl Archetype {
         self.names
             .iter()
             .enumerate()
-            .find(|(at, key)| **key == wanted && (wanted.decides() || self.is_named(*at, name, kinds)))
+            .find(|(at, key)| {
+                **key == wanted && (wanted.decides() || self.is_named(*at, name, kinds))
+            })
             .map(|(at, _)| at)
     }
 
@@ -179,6 +193,8 @@ impl Archetype {
         let fixed = self.columns.capacity() * size_of::<Column>()
             + self.scan.len() * size_of::<TypeId>()
             + self.names.len() * size_of::<NameKey>();
-        self.ids.capacity() * size_of::<u32>() + fixed + self.columns.iter().map(Column::allocated).sum::<usize>()
+        self.ids.capacity() * size_of::<u32>()
+            + fixed
+            + self.columns.iter().map(Column::allocated).sum::<usize>()
     }
 }

@@ -7,7 +7,6 @@ use super::component::Storage;
 use super::entities::OutOfSlots;
 use super::error::BundleFault;
 use crate::base::caught::FirstPanic;
-use crate::base::entity::Entity;
 
 /// Why nothing was spawned.
 #[derive(Debug)]
@@ -53,11 +52,14 @@ impl Store {
         let first = archetype.len();
         let (expected, _) = bundles.size_hint();
         archetype.reserve(expected.min(self.entities.remaining()));
-        self.entities.reserve_slots(expected.min(self.entities.remaining()));
+        self.entities
+            .reserve_slots(expected.min(self.entities.remaining()));
         let mut rows = 0;
         let mut panics = FirstPanic::default();
         let (ids, columns) = archetype.ids_and_columns_mut();
-        if let Some(mut target) = I::Item::columns(&mut ColumnTaker::new(columns, &info.destinations)) {
+        if let Some(mut target) =
+            I::Item::columns(&mut ColumnTaker::new(columns, &info.destinations))
+        {
             panics.run(|| {
                 for bundle in bundles {
                     bundle.push(&mut target);
@@ -66,7 +68,8 @@ impl Store {
             });
         }
         if self.entities.remaining() >= rows {
-            self.entities.alloc_rows(number, first as u32, rows as u32, ids);
+            self.entities
+                .alloc_rows(number, first as u32, rows as u32, ids);
         }
         let outcome = self.complete(number as usize, first, rows);
         panics.resume();
@@ -82,22 +85,34 @@ impl Store {
         for bundle in bundles {
             if let Err(fault) = self.spawn(bundle) {
                 while let Some(&index) = self.archetypes[number as usize].ids().get(first) {
-                    let Some(entity) = self.entities.at(index) else { break };
+                    let Some(entity) = self.entities.at(index) else {
+                        break;
+                    };
                     self.despawn(entity);
                 }
                 return Err(fault);
             }
         }
-        Ok(Spawned { archetype: number as usize, first, len: self.archetypes[number as usize].len() - first })
+        Ok(Spawned {
+            archetype: number as usize,
+            first,
+            len: self.archetypes[number as usize].len() - first,
+        })
     }
 
     /// Spawns whole columns.
-    pub(crate) fn spawn_columns<C: ColumnBatch>(&mut self, columns: C) -> Result<Spawned, SpawnFault> {
+    pub(crate) fn spawn_columns<C: ColumnBatch>(
+        &mut self,
+        columns: C,
+    ) -> Result<Spawned, SpawnFault> {
         let info = self.bundle::<C::Row>()?;
         if self.bundles[info].sparse {
             let mut parts = super::bundle::Parts::default();
             C::Row::parts(&mut parts);
-            let sparse = parts.0.iter().find(|part| part.ty.storage == Storage::Sparse);
+            let sparse = parts
+                .0
+                .iter()
+                .find(|part| part.ty.storage == Storage::Sparse);
             let name = sparse.map_or("", |part| part.ty.type_name).to_owned();
             return Err(BundleFault::SparseColumn { name }.into());
         }
@@ -113,18 +128,31 @@ impl Store {
         columns.append(&mut ColumnTaker::new(targets, &info.destinations));
         ids.reserve(rows);
         self.entities.reserve_slots(rows);
-        self.entities.alloc_rows(number, first as u32, rows as u32, ids);
+        self.entities
+            .alloc_rows(number, first as u32, rows as u32, ids);
         self.complete(number as usize, first, rows)
     }
 
     /// Brings ticks, and columns whose rows found no slots, into step.
-    fn complete(&mut self, number: usize, first: usize, rows: usize) -> Result<Spawned, SpawnFault> {
+    fn complete(
+        &mut self,
+        number: usize,
+        first: usize,
+        rows: usize,
+    ) -> Result<Spawned, SpawnFault> {
         let archetype = &mut self.archetypes[number];
         let len = archetype.len();
         let now = self.tick;
         if len == first + rows {
-            archetype.columns_mut().iter_mut().for_each(|column| column.fill_ticks(now));
-            return Ok(Spawned { archetype: number, first, len: rows });
+            archetype
+                .columns_mut()
+                .iter_mut()
+                .for_each(|column| column.fill_ticks(now));
+            return Ok(Spawned {
+                archetype: number,
+                first,
+                len: rows,
+            });
         }
         let mut panics = FirstPanic::default();
         for column in archetype.columns_mut() {
@@ -132,14 +160,5 @@ impl Store {
         }
         panics.resume();
         Err(SpawnFault::OutOfSlots)
-    }
-
-    /// The ids of rows that were spawned together.
-    pub(crate) fn spawned(&self, spawned: Spawned) -> impl ExactSizeIterator<Item = Entity> + Clone + '_ {
-        let ids = &self.archetypes[spawned.archetype].ids()[spawned.first..spawned.first + spawned.len];
-        ids.iter().map(|&index| {
-            let generation = self.entities.slots()[index as usize].generation();
-            Entity::from_parts(index, generation).unwrap_or_else(|| unreachable!("a live slot has a generation"))
-        })
     }
 }

@@ -53,6 +53,12 @@ pub(crate) struct Part {
     pub(crate) ty: ComponentType,
 }
 
+impl Part {
+    pub(super) fn name(&self) -> &'static str {
+        self.name.unwrap_or(self.ty.type_name)
+    }
+}
+
 /// The parts of a bundle, in the order of the tuple.
 #[doc(hidden)]
 #[derive(Default)]
@@ -78,7 +84,9 @@ impl RowWriter<'_> {
         let destination = self.destinations[self.next];
         self.next += 1;
         match destination {
-            Destination::Column(at) => self.columns[at as usize].put(self.row, value, self.now, self.panics),
+            Destination::Column(at) => {
+                self.columns[at as usize].put(self.row, value, self.now, self.panics)
+            }
             Destination::Sparse(at) => {
                 let old = self.sparse[at as usize].insert(self.id, self.archetype, value, self.now);
                 self.panics.drop_value(old);
@@ -97,7 +105,11 @@ pub struct ColumnTaker<'a> {
 
 impl<'a> ColumnTaker<'a> {
     pub(super) fn new(columns: &'a mut [Column], destinations: &'a [Destination]) -> Self {
-        Self { columns: columns.iter_mut().map(Some).collect(), destinations, next: 0 }
+        Self {
+            columns: columns.iter_mut().map(Some).collect(),
+            destinations,
+            next: 0,
+        }
     }
 
     pub(super) fn take<T: Component>(&mut self) -> Option<&'a mut Vec<T>> {
@@ -114,7 +126,10 @@ impl<T: Component> Bundle for T {
     type Columns<'a> = &'a mut Vec<T>;
 
     fn parts(parts: &mut Parts) {
-        parts.0.push(Part { name: None, ty: ComponentType::of::<T>() });
+        parts.0.push(Part {
+            name: None,
+            ty: ComponentType::of::<T>(),
+        });
     }
 
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {
@@ -136,7 +151,10 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     type Columns<'a> = &'a mut Vec<T>;
 
     fn parts(parts: &mut Parts) {
-        parts.0.push(Part { name: Some(N::NAME), ty: ComponentType::of::<T>() });
+        parts.0.push(Part {
+            name: Some(N::NAME),
+            ty: ComponentType::of::<T>(),
+        });
     }
 
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {

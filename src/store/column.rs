@@ -9,7 +9,10 @@
 //!    [`Column::new`] from one [`ComponentType`], which only `ComponentType::of::<T>` makes, and neither changes.
 //! 2. So after `self.type_id == TypeId::of::<T>()` the box's pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
-#![allow(unsafe_code, reason = "the keyed downcast, measured against `Any`: spawning 16 components 1.9 times faster")]
+#![allow(
+    unsafe_code,
+    reason = "the keyed downcast, measured against `Any`: spawning 16 components 1.9 times faster"
+)]
 
 use std::any::TypeId;
 use std::mem::needs_drop;
@@ -100,7 +103,12 @@ impl Column {
         let data: *mut dyn ErasedColumn = &raw mut *self.data;
         // SAFETY: invariant 2; `data` and `ticks` are different fields.
         let values = unsafe { &mut *data.cast::<Values<T>>() };
-        Some((&mut values.rows, self.ticks.as_mut().map(|ticks| ticks.changed.as_mut_slice())))
+        Some((
+            &mut values.rows,
+            self.ticks
+                .as_mut()
+                .map(|ticks| ticks.changed.as_mut_slice()),
+        ))
     }
 
     /// The vector itself. Whoever changes its length keeps the archetype in lockstep and calls
@@ -113,10 +121,6 @@ impl Column {
     #[inline]
     pub(crate) fn ticks(&self) -> Option<&Ticks> {
         self.ticks.as_deref()
-    }
-
-    pub(super) fn ticks_mut(&mut self) -> Option<&mut Ticks> {
-        self.ticks.as_deref_mut()
     }
 
     /// Starts to keep ticks; the rows that are there count as written now.
@@ -169,7 +173,13 @@ impl Column {
 
     /// Appends a value, or puts it in the place of the one that is in `row`, which is dropped.
     #[inline]
-    pub(super) fn put<T: Component>(&mut self, row: usize, value: T, now: u64, panics: &mut FirstPanic) {
+    pub(super) fn put<T: Component>(
+        &mut self,
+        row: usize,
+        value: T,
+        now: u64,
+        panics: &mut FirstPanic,
+    ) {
         match self.rows_mut::<T>() {
             Some(rows) => match rows.get_mut(row) {
                 Some(place) => {
@@ -240,7 +250,11 @@ impl Column {
     }
 
     /// Appends a boxed value of the column's type; another type comes back.
-    pub(super) fn push_boxed(&mut self, value: Box<dyn Component>, now: u64) -> Result<(), Box<dyn Component>> {
+    pub(super) fn push_boxed(
+        &mut self,
+        value: Box<dyn Component>,
+        now: u64,
+    ) -> Result<(), Box<dyn Component>> {
         self.data.push_boxed(value)?;
         if let Some(ticks) = &mut self.ticks {
             ticks.push(now);
@@ -289,7 +303,8 @@ impl Column {
     /// Bytes that the column has allocated: values, and ticks where it keeps them.
     pub(crate) fn allocated(&self) -> usize {
         let ticks = self.ticks.as_ref().map_or(0, |ticks| {
-            size_of::<Ticks>() + (ticks.added.capacity() + ticks.changed.capacity()) * size_of::<u64>()
+            size_of::<Ticks>()
+                + (ticks.added.capacity() + ticks.changed.capacity()) * size_of::<u64>()
         });
         self.data.allocated() + ticks
     }
@@ -300,8 +315,14 @@ impl Column {
             type_id: self.type_id,
             len: self.data.len(),
             values: self.data.raw_values(),
-            changed: self.ticks.as_mut().map(|ticks| NonNull::from(ticks.changed.as_mut_slice()).cast()),
-            added: self.ticks.as_mut().map(|ticks| NonNull::from(ticks.added.as_mut_slice()).cast()),
+            changed: self
+                .ticks
+                .as_mut()
+                .map(|ticks| NonNull::from(ticks.changed.as_mut_slice()).cast()),
+            added: self
+                .ticks
+                .as_mut()
+                .map(|ticks| NonNull::from(ticks.added.as_mut_slice()).cast()),
         }
     }
 }
@@ -318,7 +339,10 @@ pub(super) struct RawColumn {
 
 #[cold]
 fn wrong_column(kind: KindId) -> ! {
-    unreachable!("a value was sent to a column of another type, kind {}", kind.0)
+    unreachable!(
+        "a value was sent to a column of another type, kind {}",
+        kind.0
+    )
 }
 
 /// A column's vector. Values are dropped one by one under a catch: two that panic inside one `Vec` would abort.
@@ -364,8 +388,11 @@ pub(super) trait ErasedColumn: Send + Sync {
     fn drop_row(&mut self, row: usize, panics: &mut FirstPanic);
     fn truncate(&mut self, len: usize, panics: &mut FirstPanic);
     fn push_boxed(&mut self, value: Box<dyn Component>) -> Result<(), Box<dyn Component>>;
-    fn replace_boxed(&mut self, row: usize, value: Box<dyn Component>)
-    -> Result<Box<dyn Component>, Box<dyn Component>>;
+    fn replace_boxed(
+        &mut self,
+        row: usize,
+        value: Box<dyn Component>,
+    ) -> Result<Box<dyn Component>, Box<dyn Component>>;
     fn component(&self, row: usize) -> Option<&dyn Component>;
     fn component_mut(&mut self, row: usize) -> Option<&mut dyn Component>;
     fn reserve(&mut self, additional: usize);
@@ -418,7 +445,9 @@ impl<T: Component> ErasedColumn for Values<T> {
     }
 
     fn component_mut(&mut self, row: usize) -> Option<&mut dyn Component> {
-        self.rows.get_mut(row).map(|value| value as &mut dyn Component)
+        self.rows
+            .get_mut(row)
+            .map(|value| value as &mut dyn Component)
     }
 
     fn reserve(&mut self, additional: usize) {
@@ -430,7 +459,11 @@ impl<T: Component> ErasedColumn for Values<T> {
     }
 
     fn allocated(&self) -> usize {
-        if size_of::<T>() == 0 { 0 } else { self.rows.capacity() * size_of::<T>() }
+        if size_of::<T>() == 0 {
+            0
+        } else {
+            self.rows.capacity() * size_of::<T>()
+        }
     }
 
     fn raw_values(&mut self) -> NonNull<()> {
@@ -441,7 +474,10 @@ impl<T: Component> ErasedColumn for Values<T> {
 /// The type that a kind's values have, for debug output.
 impl std::fmt::Debug for Column {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Column").field("kind", &self.kind).field("rows", &self.data.len()).finish_non_exhaustive()
+        f.debug_struct("Column")
+            .field("kind", &self.kind)
+            .field("rows", &self.data.len())
+            .finish_non_exhaustive()
     }
 }
 

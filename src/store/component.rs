@@ -110,7 +110,9 @@ impl dyn Component {
     pub fn downcast<T: Component>(self: Box<Self>) -> Result<Box<T>, Box<Self>> {
         if (*self).type_id() == TypeId::of::<T>() {
             let any: Box<dyn Any> = self;
-            Ok(any.downcast().unwrap_or_else(|_| unreachable!("the type id was compared")))
+            Ok(any
+                .downcast()
+                .unwrap_or_else(|_| unreachable!("the type id was compared")))
         } else {
             Err(self)
         }
@@ -154,6 +156,10 @@ impl ComponentType {
     /// How its components are kept.
     pub fn storage(&self) -> Storage {
         self.storage
+    }
+
+    pub(crate) fn id(&self) -> TypeId {
+        self.type_id
     }
 
     pub(crate) fn entity_fields(&self) -> &'static [&'static str] {
@@ -237,6 +243,9 @@ pub struct Named<T, N> {
 impl<T, N: TypeName> Named<T, N> {
     /// The value, to be stored under the name `N`.
     pub const fn new(value: T) -> Self {
-        Self { value, name: PhantomData }
+        Self {
+            value,
+            name: PhantomData,
+        }
     }
 }

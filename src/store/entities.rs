@@ -69,6 +69,10 @@ impl Entities {
         self.limit = limit.min(u32::MAX - 1);
     }
 
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit
+    }
+
     #[inline]
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.slots
@@ -136,17 +140,27 @@ impl Entities {
             return Err(OutOfSlots);
         }
         let generation = self.tag.first_word();
-        self.slots.push(Slot { generation, place, row });
+        self.slots.push(Slot {
+            generation,
+            place,
+            row,
+        });
         Entity::from_parts(index, generation).ok_or(OutOfSlots)
     }
 
     /// Slots that can still be issued.
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         (self.limit as usize).saturating_sub(self.slots.len()) + self.free_len as usize
     }
 
     /// `count` new entities in consecutive rows; their indices go to the end of `ids`.
-    pub(super) fn alloc_rows(&mut self, archetype: u32, first_row: u32, count: u32, ids: &mut Vec<u32>) {
+    pub(super) fn alloc_rows(
+        &mut self,
+        archetype: u32,
+        first_row: u32,
+        count: u32,
+        ids: &mut Vec<u32>,
+    ) {
         debug_assert!(self.remaining() >= count as usize, "the caller asks first");
         let mut row = first_row;
         let end = first_row + count;
@@ -162,7 +176,11 @@ impl Entities {
         }
         let generation = self.tag.first_word();
         let first = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        self.slots.extend((row..end).map(|row| Slot { generation, place: archetype, row }));
+        self.slots.extend((row..end).map(|row| Slot {
+            generation,
+            place: archetype,
+            row,
+        }));
         ids.extend(first..first + (end - row));
         self.live += count;
     }
@@ -175,9 +193,9 @@ impl Entities {
     }
 
     pub(super) fn is_reserved(&self, entity: Entity) -> bool {
-        self.slots
-            .get(entity.index() as usize)
-            .is_some_and(|slot| slot.generation == entity.generation() && slot.place & PLACE == RESERVED)
+        self.slots.get(entity.index() as usize).is_some_and(|slot| {
+            slot.generation == entity.generation() && slot.place & PLACE == RESERVED
+        })
     }
 
     /// Makes a reserved id a live entity.
@@ -211,17 +229,27 @@ impl Entities {
             self.live -= 1;
         }
         if let Some(next) = self.tag.successor(slot.generation) {
-            *slot = Slot { generation: next, place: FREE, row: self.free };
+            *slot = Slot {
+                generation: next,
+                place: FREE,
+                row: self.free,
+            };
             self.free = index;
             self.free_len += 1;
         } else {
-            *slot = Slot { generation: 0, place: RETIRED, row: NONE };
+            *slot = Slot {
+                generation: 0,
+                place: RETIRED,
+                row: NONE,
+            };
         }
     }
 
     #[inline]
     pub(super) fn is_named(&self, index: u32) -> bool {
-        self.slots.get(index as usize).is_some_and(|slot| slot.place & NAMED != 0)
+        self.slots
+            .get(index as usize)
+            .is_some_and(|slot| slot.place & NAMED != 0)
     }
 
     pub(super) fn set_named(&mut self, index: u32) {
@@ -230,7 +258,9 @@ impl Entities {
 
     #[inline]
     pub(super) fn is_sparse(&self, index: u32) -> bool {
-        self.slots.get(index as usize).is_some_and(|slot| slot.place & SPARSE != 0)
+        self.slots
+            .get(index as usize)
+            .is_some_and(|slot| slot.place & SPARSE != 0)
     }
 
     pub(super) fn set_sparse(&mut self, index: u32) {
@@ -238,7 +268,8 @@ impl Entities {
     }
 
     pub(super) fn reserve_slots(&mut self, additional: usize) {
-        self.slots.reserve(additional.saturating_sub(self.free_len as usize));
+        self.slots
+            .reserve(additional.saturating_sub(self.free_len as usize));
     }
 
     pub(super) fn shrink(&mut self) {
@@ -265,5 +296,6 @@ pub(super) enum Age {
 pub(crate) fn locate(slots: &[Slot], entity: Entity) -> Option<(usize, usize)> {
     let slot = slots.get(entity.index() as usize)?;
     let place = slot.place & PLACE;
-    (slot.generation == entity.generation() && place < MAX_ARCHETYPES).then_some((place as usize, slot.row as usize))
+    (slot.generation == entity.generation() && place < MAX_ARCHETYPES)
+        .then_some((place as usize, slot.row as usize))
 }

@@ -21,7 +21,9 @@ pub enum EntityError {
         handle: String,
     },
     /// The text is the generated handle of an id that this world has yet to issue.
-    #[error("{at}: entity handle \"{handle}\" belongs to an id that was not issued yet; choose another handle")]
+    #[error(
+        "{at}: entity handle \"{handle}\" belongs to an id that was not issued yet; choose another handle"
+    )]
     HandleNotIssued {
         /// The function that was called.
         at: Origin,
@@ -103,7 +105,9 @@ pub enum BundleFault {
     #[error("the columns differ in length")]
     UnevenColumns,
     /// Whole columns were given for a kind with sparse storage.
-    #[error("component type \"{name}\" has sparse storage, which takes no columns; use spawn_batch")]
+    #[error(
+        "component type \"{name}\" has sparse storage, which takes no columns; use spawn_batch"
+    )]
     SparseColumn {
         /// The name.
         name: String,

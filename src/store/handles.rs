@@ -63,7 +63,8 @@ impl Key {
     }
 
     fn tag(&self, permuted: u64) -> u64 {
-        let product = u128::from(permuted ^ self.tag) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835_u128;
+        let product =
+            u128::from(permuted ^ self.tag) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835_u128;
         ((product >> 64) as u64 ^ self.tag.rotate_left(29)) >> (64 - TAG_BITS)
     }
 
@@ -79,7 +80,8 @@ impl Key {
         let bits = id.as_u128();
         let upper = (bits >> 64) as u64;
         let lower = bits as u64;
-        let permuted = ((upper >> 16) << 12) | (upper & 0xFFF) | (((lower >> TAG_BITS) & 0xF) << 60);
+        let permuted =
+            ((upper >> 16) << 12) | (upper & 0xFFF) | (((lower >> TAG_BITS) & 0xF) << 60);
         (u128::from(self.tag(permuted)) == bits & TAG_MASK)
             .then(|| Entity::from_bits(self.permute_back(permuted)))
             .flatten()
@@ -109,7 +111,7 @@ enum Chosen {
 
 /// Why a text cannot become an entity's chosen handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     Empty,
     /// It names an entity already.
     Taken(Entity),
@@ -166,14 +168,17 @@ impl Handles {
     }
 
     /// Whether a text can be chosen.
-    pub(super) fn check(&self, text: &str, entities: &Entities) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, text: &str, entities: &Entities) -> Result<(), Refusal> {
         if text.is_empty() {
             return Err(Refusal::Empty);
         }
         if let Some(entity) = self.find(text, entities) {
             return Err(Refusal::Taken(entity));
         }
-        match as_identifier(text).and_then(|id| self.key.decode(id)).map(|entity| entities.age(entity)) {
+        match as_identifier(text)
+            .and_then(|id| self.key.decode(id))
+            .map(|entity| entities.age(entity))
+        {
             None | Some(Age::Past) => Ok(()),
             Some(Age::Future | Age::Reserved | Age::Live) => Err(Refusal::NotIssued),
         }
@@ -185,7 +190,8 @@ impl Handles {
             self.identifiers.insert(id.as_u128(), entity);
             Chosen::Identifier(id)
         } else {
-            self.texts.insert(SmallVec::from_slice(text.as_bytes()), entity);
+            self.texts
+                .insert(SmallVec::from_slice(text.as_bytes()), entity);
             Chosen::Text(text.into())
         };
         self.chosen.insert(entity.index(), chosen);

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::component::{Component, ComponentType, Storage};
+use super::component::{ComponentType, Storage};
 use crate::base::hash::{SeededMap, TypeMap};
 
 /// A kind's number in its world, in the order the kinds were first used.
@@ -25,7 +25,11 @@ pub(crate) struct Kind {
 impl Kind {
     /// The key that typed look-ups scan an archetype for: one that no `T` has, where the name is not `T`'s own.
     pub(super) fn scan_key(&self) -> TypeId {
-        if self.own { self.ty.type_id } else { TypeId::of::<UnderAnotherName>() }
+        if self.own {
+            self.ty.type_id
+        } else {
+            TypeId::of::<UnderAnotherName>()
+        }
     }
 }
 
@@ -56,7 +60,10 @@ impl Kinds {
 
     /// The kind of a name and a type, if it was ever used.
     pub(crate) fn find(&self, name: &str, type_id: TypeId) -> Option<KindId> {
-        self.named(name).iter().copied().find(|id| self.get(*id).ty.type_id == type_id)
+        self.named(name)
+            .iter()
+            .copied()
+            .find(|id| self.get(*id).ty.type_id == type_id)
     }
 
     /// All kinds under a name: one for each Rust type.
@@ -67,7 +74,12 @@ impl Kinds {
     /// The kind of a name and a type; `None` for an empty name. Without a name, the type's own.
     ///
     /// A new sparse kind gets the set number `sparse_sets`; the caller makes the set.
-    pub(super) fn intern(&mut self, name: Option<&str>, ty: ComponentType, sparse_sets: u32) -> Option<KindId> {
+    pub(super) fn intern(
+        &mut self,
+        name: Option<&str>,
+        ty: ComponentType,
+        sparse_sets: u32,
+    ) -> Option<KindId> {
         let name = name.unwrap_or(ty.type_name);
         let own = name == ty.type_name;
         if own && let Some(id) = self.find_own(ty.type_id) {
@@ -80,18 +92,30 @@ impl Kinds {
             return Some(id);
         }
         let id = KindId(u32::try_from(self.list.len()).expect("fewer than 2^32 kinds"));
-        let name = self.by_name.get_key_value(name).map_or_else(|| Arc::from(name), |(known, _)| Arc::clone(known));
+        let name = self
+            .by_name
+            .get_key_value(name)
+            .map_or_else(|| Arc::from(name), |(known, _)| Arc::clone(known));
         let sparse = (ty.storage == Storage::Sparse).then_some(sparse_sets);
         self.by_name.entry(Arc::clone(&name)).or_default().push(id);
         if own {
             self.own.insert(ty.type_id, id);
         }
-        self.list.push(Kind { name, ty, own, tracked: false, sparse });
+        self.list.push(Kind {
+            name,
+            ty,
+            own,
+            tracked: false,
+            sparse,
+        });
         Some(id)
     }
 
     /// The other kinds under the same name as `id`.
     pub(crate) fn rivals(&self, id: KindId) -> impl Iterator<Item = KindId> + '_ {
-        self.named(&self.get(id).name).iter().copied().filter(move |other| *other != id)
+        self.named(&self.get(id).name)
+            .iter()
+            .copied()
+            .filter(move |other| *other != id)
     }
 }

@@ -45,7 +45,10 @@ impl Store {
     pub(crate) fn get_named<T: Component>(&self, entity: Entity, name: &str) -> Option<&T> {
         let (number, row) = self.entities.locate(entity)?;
         if T::storage() == Storage::Sparse {
-            let set = &self.sparse[self.kinds.get(self.kinds.find(name, TypeId::of::<T>())?).sparse? as usize];
+            let set = &self.sparse[self
+                .kinds
+                .get(self.kinds.find(name, TypeId::of::<T>())?)
+                .sparse? as usize];
             return set.column().values::<T>()?.get(set.row(entity.index())?);
         }
         let archetype = self.archetypes.get(number)?;
@@ -53,7 +56,11 @@ impl Store {
         archetype.columns().get(at)?.values::<T>()?.get(row)
     }
 
-    pub(crate) fn get_named_mut<T: Component>(&mut self, entity: Entity, name: &str) -> Option<&mut T> {
+    pub(crate) fn get_named_mut<T: Component>(
+        &mut self,
+        entity: Entity,
+        name: &str,
+    ) -> Option<&mut T> {
         let kind = self.kind_at(entity, name)?;
         let (number, row) = self.entities.locate(entity)?;
         let now = self.tick;
@@ -77,7 +84,11 @@ impl Store {
         self.component_of(entity, self.sparse_kind_at(entity, name)?)
     }
 
-    pub(crate) fn component_mut(&mut self, entity: Entity, name: &str) -> Option<&mut dyn Component> {
+    pub(crate) fn component_mut(
+        &mut self,
+        entity: Entity,
+        name: &str,
+    ) -> Option<&mut dyn Component> {
         let kind = self.kind_at(entity, name)?;
         let (number, row) = self.entities.locate(entity)?;
         let now = self.tick;
@@ -116,7 +127,10 @@ impl Store {
             return None;
         }
         self.kinds.named(name).iter().copied().find(|kind| {
-            self.kinds.get(*kind).sparse.is_some_and(|set| self.sparse[set as usize].row(entity.index()).is_some())
+            self.kinds
+                .get(*kind)
+                .sparse
+                .is_some_and(|set| self.sparse[set as usize].row(entity.index()).is_some())
         })
     }
 
@@ -131,10 +145,19 @@ impl Store {
 
     /// All kinds of an entity, sorted by the bytes of their names.
     pub(crate) fn kinds_at(&self, entity: Entity) -> Vec<KindId> {
-        let Some((number, _)) = self.entities.locate(entity) else { return Vec::new() };
-        let mut kinds: Vec<KindId> = self.archetypes[number].columns().iter().map(|column| column.kind()).collect();
+        let Some((number, _)) = self.entities.locate(entity) else {
+            return Vec::new();
+        };
+        let mut kinds: Vec<KindId> = self.archetypes[number]
+            .columns()
+            .iter()
+            .map(|column| column.kind())
+            .collect();
         if self.entities.is_sparse(entity.index()) {
-            let sets = self.sparse.iter().filter(|set| set.row(entity.index()).is_some());
+            let sets = self
+                .sparse
+                .iter()
+                .filter(|set| set.row(entity.index()).is_some());
             kinds.extend(sets.map(super::sparse::SparseSet::kind));
             kinds.sort_by(|a, b| self.kinds.get(*a).name.cmp(&self.kinds.get(*b).name));
         }

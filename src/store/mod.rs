@@ -28,12 +28,13 @@ use smallvec::SmallVec;
 pub(crate) use self::batch::{SpawnFault, Spawned};
 
 use self::archetype::{Archetype, Destination, Edges};
-use self::component::{Component, ComponentType};
+use self::component::ComponentType;
 use self::entities::Entities;
-use self::handles::Handles;
+use self::handles::{Handles, Refusal};
 use self::kinds::{KindId, Kinds};
 use self::removal::Removals;
 use self::sparse::SparseSet;
+use crate::base::entity::Entity;
 use crate::base::hash::{SeededMap, TypeMap};
 
 /// Where a bundle is spawned.
@@ -112,11 +113,6 @@ impl Store {
         now
     }
 
-    /// Sets the tick, for tests of what happens after very many.
-    pub(crate) fn set_tick(&mut self, tick: u64) {
-        self.tick = self.tick.max(tick);
-    }
-
     /// The kind of a type under a name (without one: its own), made if it is new; `None` for an empty name.
     pub(crate) fn intern(&mut self, name: Option<&str>, ty: ComponentType) -> Option<KindId> {
         let sets = u32::try_from(self.sparse.len()).unwrap_or(u32::MAX);
@@ -132,15 +128,6 @@ impl Store {
         Some(id)
     }
 
-    /// The kind of `T` under its own name.
-    #[inline]
-    pub(crate) fn intern_own<T: Component>(&mut self) -> Option<KindId> {
-        match self.kinds.find_own(TypeId::of::<T>()) {
-            Some(id) => Some(id),
-            None => self.intern(None, ComponentType::of::<T>()),
-        }
-    }
-
     /// Keeps ticks for a kind from now on; what is there counts as written now.
     pub(crate) fn track(&mut self, id: KindId) {
         if self.kinds.get(id).tracked {
@@ -152,10 +139,38 @@ impl Store {
             self.sparse[set as usize].column_mut().track(now);
         }
         for archetype in &mut self.archetypes {
-            if let Some(column) = archetype.columns_mut().iter_mut().find(|column| column.kind() == id) {
+            if let Some(column) = archetype
+                .columns_mut()
+                .iter_mut()
+                .find(|column| column.kind() == id)
+            {
                 column.track(now);
             }
         }
+    }
+
+    /// Gives a live entity a handle, if the text is free.
+    pub(crate) fn choose_handle(&mut self, text: &str, entity: Entity) -> Result<(), Refusal> {
+        self.handles.check(text, &self.entities)?;
+        self.handles.choose(text, entity);
+        self.entities.set_named(entity.index());
+        Ok(())
+    }
+
+    /// Reserves an id without an entity.
+    pub(crate) fn reserve_id(&mut self) -> Result<Entity, SpawnFault> {
+        Ok(self.entities.reserve()?)
+    }
+
+    /// Gives reserved ids back; they are never issued again.
+    pub(crate) fn release_id(&mut self, entity: Entity) {
+        if self.entities.is_reserved(entity) {
+            self.entities.release(entity.index());
+        }
+    }
+
+    pub(crate) fn set_slot_limit(&mut self, limit: u32) {
+        self.entities.set_limit(limit);
     }
 
     fn forget_paths(&mut self) {
@@ -170,12 +185,21 @@ impl Store {
     /// The archetype of a set of table kinds, made if it is new. The order of `kinds` does not matter.
     fn archetype_of(&mut self, kinds: &[KindId]) -> u32 {
         let mut sorted: SmallVec<[KindId; 16]> = SmallVec::from_slice(kinds);
-        sorted.sort_by(|a, b| self.kinds.get(*a).name.as_bytes().cmp(self.kinds.get(*b).name.as_bytes()));
+        sorted.sort_by(|a, b| {
+            self.kinds
+                .get(*a)
+                .name
+                .as_bytes()
+                .cmp(self.kinds.get(*b).name.as_bytes())
+        });
         if let Some(&known) = self.by_kinds.get(sorted.as_slice()) {
             return known;
         }
         let number = u32::try_from(self.archetypes.len()).unwrap_or(u32::MAX);
-        assert!(number < entities::MAX_ARCHETYPES, "a world has fewer than 2^30 archetypes");
+        assert!(
+            number < entities::MAX_ARCHETYPES,
+            "a world has fewer than 2^30 archetypes"
+        );
         self.archetypes.push(Archetype::new(&sorted, &self.kinds));
         self.edges.push(Edges::default());
         self.by_kinds.insert(sorted.as_slice().into(), number);

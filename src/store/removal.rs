@@ -29,7 +29,9 @@ impl Log {
         let end = self.first + self.entries.len() as u64;
         let mut slowest = None;
         self.readers.retain(|reader| {
-            let cursor = reader.upgrade().map(|cursor| cursor.load(Ordering::Relaxed));
+            let cursor = reader
+                .upgrade()
+                .map(|cursor| cursor.load(Ordering::Relaxed));
             slowest = slowest.into_iter().chain(cursor).min();
             cursor.is_some()
         });
@@ -56,7 +58,9 @@ impl Removals {
     }
 
     fn note_in_log(&mut self, kind: KindId, entity: Entity) {
-        let Some(at) = self.logs.iter().position(|log| log.kind == kind) else { return };
+        let Some(at) = self.logs.iter().position(|log| log.kind == kind) else {
+            return;
+        };
         let log = &mut self.logs[at];
         // A full buffer is the moment to ask whether anybody still reads, before it grows.
         if log.entries.len() == log.entries.capacity() && !log.trim() {
@@ -68,10 +72,19 @@ impl Removals {
 
     /// A new reader of a kind, which has seen nothing yet.
     pub(crate) fn subscribe(&mut self, kind: KindId) -> Arc<AtomicU64> {
-        let at = self.logs.iter().position(|log| log.kind == kind).unwrap_or_else(|| {
-            self.logs.push(Log { kind, entries: VecDeque::new(), first: 0, readers: Vec::new() });
-            self.logs.len() - 1
-        });
+        let at = self
+            .logs
+            .iter()
+            .position(|log| log.kind == kind)
+            .unwrap_or_else(|| {
+                self.logs.push(Log {
+                    kind,
+                    entries: VecDeque::new(),
+                    first: 0,
+                    readers: Vec::new(),
+                });
+                self.logs.len() - 1
+            });
         let log = &mut self.logs[at];
         log.trim();
         let cursor = Arc::new(AtomicU64::new(log.first + log.entries.len() as u64));
@@ -83,7 +96,10 @@ impl Removals {
     pub(crate) fn next(&mut self, kind: KindId, cursor: &AtomicU64) -> Option<Entity> {
         let log = self.logs.iter_mut().find(|log| log.kind == kind)?;
         let at = cursor.load(Ordering::Relaxed);
-        let entity = log.entries.get(usize::try_from(at.checked_sub(log.first)?).ok()?).copied();
+        let entity = log
+            .entries
+            .get(usize::try_from(at.checked_sub(log.first)?).ok()?)
+            .copied();
         if entity.is_some() {
             cursor.store(at + 1, Ordering::Relaxed);
         } else {

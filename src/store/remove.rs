@@ -21,13 +21,21 @@ impl Store {
     }
 
     /// Takes the entity's component of a kind, in a box.
-    pub(crate) fn take_boxed(&mut self, entity: Entity, kind: KindId) -> Option<Box<dyn Component>> {
+    pub(crate) fn take_boxed(
+        &mut self,
+        entity: Entity,
+        kind: KindId,
+    ) -> Option<Box<dyn Component>> {
         let (source, row) = self.entities.locate(entity)?;
         if self.kinds.get(kind).sparse.is_some() {
-            return self.take_sparse(entity, source, kind, |set, index| set.take_boxed(index, source));
+            return self.take_sparse(entity, source, kind, |set, index| {
+                set.take_boxed(index, source)
+            });
         }
         let at = self.archetypes[source].position(kind)?;
-        self.take_column(entity, source, row, at, |column, row| column.take_boxed(row))
+        self.take_column(entity, source, row, at, |column, row| {
+            column.take_boxed(row)
+        })
     }
 
     fn take_sparse<R>(
@@ -53,7 +61,10 @@ impl Store {
         take: impl FnOnce(&mut super::column::Column, usize) -> R,
     ) -> Option<R> {
         let target = self.archetype_without(source, at);
-        let [from, to] = self.archetypes.get_disjoint_mut([source, target as usize]).ok()?;
+        let [from, to] = self
+            .archetypes
+            .get_disjoint_mut([source, target as usize])
+            .ok()?;
         let new_row = to.len();
         let kind = from.columns()[at].kind();
         let taken = take(&mut from.columns_mut()[at], row);
@@ -95,7 +106,9 @@ impl Store {
     /// Ends an entity: its handle and all its components go. False when it is not live.
     #[inline]
     pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
-        let Some((number, row)) = self.entities.locate(entity) else { return false };
+        let Some((number, row)) = self.entities.locate(entity) else {
+            return false;
+        };
         let index = entity.index();
         let mut panics = FirstPanic::default();
         if self.entities.is_named(index) {

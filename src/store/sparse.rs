@@ -20,7 +20,10 @@
 //! 3. Row `i`'s value and ticks are reached mutably only by the one `take` that changed `stamps[i]` to `round`, and
 //!    are read by nobody who does not see another stamp there first. `round` is new for every hand-out.
 //! 4. `Handout` holds `Cell`s and pointers, so it is neither `Send` nor `Sync`: stamps are changed by one thread.
-#![allow(unsafe_code, reason = "mutable rows in the order of the archetypes, without copying the set")]
+#![allow(
+    unsafe_code,
+    reason = "mutable rows in the order of the archetypes, without copying the set"
+)]
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -75,7 +78,13 @@ impl SparseSet {
     }
 
     /// Puts a value; gives the one that it replaces.
-    pub(super) fn insert<T: Component>(&mut self, entity: u32, archetype: usize, value: T, now: u64) -> Option<T> {
+    pub(super) fn insert<T: Component>(
+        &mut self,
+        entity: u32,
+        archetype: usize,
+        value: T,
+        now: u64,
+    ) -> Option<T> {
         if let Some(row) = self.row(entity) {
             return Some(self.column.replace(row, value, now));
         }
@@ -132,13 +141,24 @@ impl SparseSet {
         self.column.take(row)
     }
 
-    pub(super) fn take_boxed(&mut self, entity: u32, archetype: usize) -> Option<Box<dyn Component>> {
+    pub(super) fn take_boxed(
+        &mut self,
+        entity: u32,
+        archetype: usize,
+    ) -> Option<Box<dyn Component>> {
         let row = self.note_remove(entity, archetype)?;
         Some(self.column.take_boxed(row))
     }
 
-    pub(super) fn drop_entity(&mut self, entity: u32, archetype: usize, panics: &mut FirstPanic) -> bool {
-        let Some(row) = self.note_remove(entity, archetype) else { return false };
+    pub(super) fn drop_entity(
+        &mut self,
+        entity: u32,
+        archetype: usize,
+        panics: &mut FirstPanic,
+    ) -> bool {
+        let Some(row) = self.note_remove(entity, archetype) else {
+            return false;
+        };
         self.column.drop_row(row, panics);
         true
     }
@@ -193,15 +213,28 @@ impl SparseSet {
     }
 
     pub(crate) fn view(&self) -> SparseView<'_> {
-        SparseView { index: &self.index, counts: &self.counts, rows: SparseRows::Shared(&self.column) }
+        SparseView {
+            index: &self.index,
+            counts: &self.counts,
+            rows: SparseRows::Shared(&self.column),
+        }
     }
 
     /// The set for one run of a query that writes it.
     pub(crate) fn view_mut(&mut self) -> SparseView<'_> {
         self.round += 1;
         let stamps = Cell::from_mut(self.stamps.as_mut_slice()).as_slice_of_cells();
-        let handout = Handout { raw: self.column.raw_parts(), stamps, round: self.round, set: PhantomData };
-        SparseView { index: &self.index, counts: &self.counts, rows: SparseRows::Exclusive(handout) }
+        let handout = Handout {
+            raw: self.column.raw_parts(),
+            stamps,
+            round: self.round,
+            set: PhantomData,
+        };
+        SparseView {
+            index: &self.index,
+            counts: &self.counts,
+            rows: SparseRows::Exclusive(handout),
+        }
     }
 }
 
@@ -246,7 +279,10 @@ impl<'w> SparseView<'w> {
 
     /// The component and the tick of its last write; `None` also when it was handed out before, or the view is a
     /// shared one.
-    pub(crate) fn take<T: Component>(&self, entity: u32) -> Option<(&'w mut T, Option<&'w mut u64>)> {
+    pub(crate) fn take<T: Component>(
+        &self,
+        entity: u32,
+    ) -> Option<(&'w mut T, Option<&'w mut u64>)> {
         match self.rows {
             SparseRows::Shared(_) => None,
             SparseRows::Exclusive(handout) => handout.take(row_of(self.index, entity)?),
@@ -288,7 +324,10 @@ impl<'w> Handout<'w> {
         // this row, and nobody gets it again during `'w` (invariants 1 and 3).
         let value = unsafe { self.raw.values.cast::<T>().add(row).as_mut() };
         // SAFETY: as above, for the row's tick.
-        let tick = self.raw.changed.map(|changed| unsafe { changed.add(row).as_mut() });
+        let tick = self
+            .raw
+            .changed
+            .map(|changed| unsafe { changed.add(row).as_mut() });
         Some((value, tick))
     }
 
@@ -297,6 +336,11 @@ impl<'w> Handout<'w> {
             return None;
         }
         // SAFETY: `row` is in bounds (invariant 2) and not handed out (invariant 3).
-        Some(unsafe { (self.raw.added?.add(row).read(), self.raw.changed?.add(row).read()) })
+        Some(unsafe {
+            (
+                self.raw.added?.add(row).read(),
+                self.raw.changed?.add(row).read(),
+            )
+        })
     }
 }

@@ -15,24 +15,40 @@ use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 
 impl Store {
-    /// The kinds of a bundle's parts, in its order.
-    pub(crate) fn kinds_of<B: Bundle>(&mut self) -> Result<SmallVec<[KindId; 16]>, BundleFault> {
+    /// Says what is wrong with a bundle, and changes nothing.
+    pub(crate) fn check_bundle<B: Bundle>() -> Result<Parts, BundleFault> {
         let mut parts = Parts::default();
         B::parts(&mut parts);
-        let name = |at: usize| parts.0[at].name.unwrap_or(parts.0[at].ty.type_name);
-        for at in 0..parts.0.len() {
-            if name(at).is_empty() {
+        for (at, part) in parts.0.iter().enumerate() {
+            if part.name().is_empty() {
                 return Err(BundleFault::EmptyTypeName);
             }
-            if let Some(first) = (0..at).find(|earlier| name(*earlier) == name(at)) {
+            if let Some(first) = parts.0[..at]
+                .iter()
+                .find(|earlier| earlier.name() == part.name())
+            {
+                let (first, second) = (first.ty.rust_name, part.ty.rust_name);
                 return Err(BundleFault::Twice {
-                    name: name(at).to_owned(),
-                    first: parts.0[first].ty.rust_name,
-                    second: parts.0[at].ty.rust_name,
+                    name: part.name().to_owned(),
+                    first,
+                    second,
                 });
             }
         }
-        parts.0.iter().map(|part| self.intern(part.name, part.ty).ok_or(BundleFault::EmptyTypeName)).collect()
+        Ok(parts)
+    }
+
+    /// The kinds of a bundle's parts, in its order.
+    fn kinds_of<B: Bundle>(&mut self) -> Result<SmallVec<[KindId; 16]>, BundleFault> {
+        let parts = Self::check_bundle::<B>()?;
+        parts
+            .0
+            .iter()
+            .map(|part| {
+                self.intern(part.name, part.ty)
+                    .ok_or(BundleFault::EmptyTypeName)
+            })
+            .collect()
     }
 
     fn destinations(&self, kinds: &[KindId], archetype: u32) -> SmallVec<[Destination; 8]> {
@@ -41,18 +57,24 @@ impl Store {
             .iter()
             .map(|kind| match self.kinds.get(*kind).sparse {
                 Some(set) => Destination::Sparse(set),
-                None => Destination::Column(archetype.position(*kind).map_or(LEAVES, |at| at as u16)),
+                None => {
+                    Destination::Column(archetype.position(*kind).map_or(LEAVES, |at| at as u16))
+                }
             })
             .collect()
     }
 
     fn table_kinds(&self, kinds: &[KindId]) -> SmallVec<[KindId; 16]> {
-        kinds.iter().copied().filter(|kind| self.kinds.get(*kind).sparse.is_none()).collect()
+        kinds
+            .iter()
+            .copied()
+            .filter(|kind| self.kinds.get(*kind).sparse.is_none())
+            .collect()
     }
 
     /// Where `B` is spawned: the number of its [`BundleInfo`].
     #[inline]
-    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, BundleFault> {
+    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, SpawnFault> {
         match self.bundles.get(self.last_bundle) {
             Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
             _ => self.bundle_by_map::<B>(),
@@ -60,20 +82,44 @@ impl Store {
     }
 
     #[cold]
-    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, BundleFault> {
+    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, SpawnFault> {
         let bundle = TypeId::of::<B>();
         if let Some(&known) = self.bundle_index.get(&bundle) {
             self.last_bundle = known;
             return Ok(known);
         }
+        Self::check_bundle::<B>()?;
+        if self.entities.remaining() == 0 {
+            return Err(SpawnFault::OutOfSlots);
+        }
         let kinds = self.kinds_of::<B>()?;
         let archetype = self.archetype_of(&self.table_kinds(&kinds));
         let destinations = self.destinations(&kinds, archetype);
-        let sparse = destinations.iter().any(|destination| matches!(destination, Destination::Sparse(_)));
+        Ok(self.remember_bundle::<B>(archetype, destinations))
+    }
+
+    fn remember_bundle<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        destinations: SmallVec<[Destination; 8]>,
+    ) -> usize {
+        let bundle = TypeId::of::<B>();
+        if let Some(&known) = self.bundle_index.get(&bundle) {
+            self.last_bundle = known;
+            return known;
+        }
+        let sparse = destinations
+            .iter()
+            .any(|destination| matches!(destination, Destination::Sparse(_)));
         self.last_bundle = self.bundles.len();
-        self.bundles.push(BundleInfo { bundle, archetype, destinations, sparse });
+        self.bundles.push(BundleInfo {
+            bundle,
+            archetype,
+            destinations,
+            sparse,
+        });
         self.bundle_index.insert(bundle, self.last_bundle);
-        Ok(self.last_bundle)
+        self.last_bundle
     }
 
     /// Makes an entity with the components of a bundle.
@@ -88,11 +134,19 @@ impl Store {
     }
 
     /// Makes an entity with the components of a bundle, under an id that was reserved.
-    pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<bool, BundleFault> {
-        let info = self.bundle::<B>()?;
+    pub(crate) fn spawn_reserved<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        bundle: B,
+    ) -> Result<bool, BundleFault> {
         if !self.entities.is_reserved(entity) {
+            Self::check_bundle::<B>()?;
             return Ok(false);
         }
+        let kinds = self.kinds_of::<B>()?;
+        let archetype = self.archetype_of(&self.table_kinds(&kinds));
+        let destinations = self.destinations(&kinds, archetype);
+        let info = self.remember_bundle::<B>(archetype, destinations);
         let number = self.bundles[info].archetype;
         let row = self.archetypes[number as usize].len();
         self.entities.place(entity, number, row as u32);
@@ -127,10 +181,14 @@ impl Store {
 
     /// Inserts a bundle into a live entity; components that it replaces are dropped.
     #[inline]
-    pub(crate) fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<bool, BundleFault> {
+    pub(crate) fn insert<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        bundle: B,
+    ) -> Result<bool, BundleFault> {
         let Some((source, row)) = self.entities.locate(entity) else {
             // Even so, a contradictory bundle is the first fault to be named.
-            self.kinds_of::<B>()?;
+            Self::check_bundle::<B>()?;
             return Ok(false);
         };
         let edge = self.insert_edge::<B>(source)?;
@@ -153,7 +211,9 @@ impl Store {
             }
             if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target]) {
                 now_in = to.len();
-                move_entity(from, to, row, &edge.moves, |column, row| column.drop_row(row, &mut panics));
+                move_entity(from, to, row, &edge.moves, |column, row| {
+                    column.drop_row(row, &mut panics)
+                });
                 if let Some(&moved) = from.ids().get(row) {
                     self.entities.set_row(moved, row as u32);
                 }
@@ -163,9 +223,14 @@ impl Store {
                     set.moved(entity.index(), source, target);
                 }
             }
-            self.entities.set(entity.index(), edge.target, now_in as u32);
+            self.entities
+                .set(entity.index(), edge.target, now_in as u32);
         }
-        if edge.destinations.iter().any(|to| matches!(to, Destination::Sparse(_))) {
+        if edge
+            .destinations
+            .iter()
+            .any(|to| matches!(to, Destination::Sparse(_)))
+        {
             self.entities.set_sparse(entity.index());
         }
         bundle.put(&mut RowWriter {
@@ -186,7 +251,11 @@ impl Store {
     #[inline]
     fn insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, BundleFault> {
         let bundle = TypeId::of::<B>();
-        match self.edges[source].inserts.iter().position(|edge| edge.bundle == bundle) {
+        match self.edges[source]
+            .inserts
+            .iter()
+            .position(|edge| edge.bundle == bundle)
+        {
             Some(known) => Ok(known),
             None => self.make_insert_edge::<B>(source),
         }
@@ -215,9 +284,15 @@ impl Store {
 
     /// The table kinds of an archetype, with some added, and without those whose names the added ones take.
     fn kinds_with(&self, source: usize, added: &[KindId]) -> SmallVec<[KindId; 16]> {
-        let taken = |kind: KindId| added.iter().any(|new| self.kinds.get(*new).name == self.kinds.get(kind).name);
-        let mut kinds: SmallVec<[KindId; 16]> =
-            self.archetypes[source].kinds().filter(|kind| !taken(*kind)).collect();
+        let taken = |kind: KindId| {
+            added
+                .iter()
+                .any(|new| self.kinds.get(*new).name == self.kinds.get(kind).name)
+        };
+        let mut kinds: SmallVec<[KindId; 16]> = self.archetypes[source]
+            .kinds()
+            .filter(|kind| !taken(*kind))
+            .collect();
         kinds.extend(self.table_kinds(added));
         kinds
     }
@@ -225,7 +300,10 @@ impl Store {
     /// By column of `source`: its column in `target`, or [`LEAVES`].
     pub(super) fn moves(&self, source: usize, target: usize) -> SmallVec<[u16; 16]> {
         let target = &self.archetypes[target];
-        self.archetypes[source].kinds().map(|kind| target.position(kind).map_or(LEAVES, |at| at as u16)).collect()
+        self.archetypes[source]
+            .kinds()
+            .map(|kind| target.position(kind).map_or(LEAVES, |at| at as u16))
+            .collect()
     }
 
     /// Attaches a boxed component under a kind of its type; gives back the one that it replaces.
@@ -238,19 +316,26 @@ impl Store {
         kind: KindId,
         value: Box<dyn Component>,
     ) -> Result<Option<Box<dyn Component>>, Box<dyn Component>> {
-        let Some((source, row)) = self.entities.locate(entity) else { return Err(value) };
+        let Some((source, row)) = self.entities.locate(entity) else {
+            return Err(value);
+        };
         if self.kinds.get(kind).ty.type_id != value.component_type().type_id {
             return Err(value);
         }
         let now = self.tick;
         let rival = self.rival_of(entity, kind);
-        if rival.is_none() && self.kinds.get(kind).sparse.is_none()
+        if rival.is_none()
+            && self.kinds.get(kind).sparse.is_none()
             && let Some(at) = self.archetypes[source].position(kind)
         {
-            return self.archetypes[source].columns_mut()[at].replace_boxed(row, value, now).map(Some);
+            return self.archetypes[source].columns_mut()[at]
+                .replace_boxed(row, value, now)
+                .map(Some);
         }
         let replaced = rival.and_then(|rival| self.take_boxed(entity, rival));
-        let Some((source, row)) = self.entities.locate(entity) else { return Err(value) };
+        let Some((source, row)) = self.entities.locate(entity) else {
+            return Err(value);
+        };
         if let Some(set) = self.kinds.get(kind).sparse {
             self.entities.set_sparse(entity.index());
             let own = self.sparse[set as usize].insert_boxed(entity.index(), source, value, now)?;
@@ -265,14 +350,53 @@ impl Store {
         Ok(replaced)
     }
 
+    /// Makes a reserved id an entity with boxed components, each under a kind of its type and a name of its own.
+    pub(crate) fn spawn_boxed(
+        &mut self,
+        entity: Entity,
+        components: Vec<(KindId, Box<dyn Component>)>,
+    ) {
+        let kinds: SmallVec<[KindId; 16]> = components.iter().map(|(kind, _)| *kind).collect();
+        let number = self.archetype_of(&self.table_kinds(&kinds));
+        let now = self.tick;
+        let archetype = &mut self.archetypes[number as usize];
+        self.entities.place(entity, number, archetype.len() as u32);
+        let (ids, _) = archetype.ids_and_columns_mut();
+        ids.push(entity.index());
+        for (kind, value) in components {
+            let refused = if let Some(set) = self.kinds.get(kind).sparse {
+                self.entities.set_sparse(entity.index());
+                self.sparse[set as usize]
+                    .insert_boxed(entity.index(), number as usize, value, now)
+                    .map(drop)
+            } else {
+                let archetype = &mut self.archetypes[number as usize];
+                match archetype.position(kind) {
+                    Some(at) => archetype.columns_mut()[at].push_boxed(value, now),
+                    None => Err(value),
+                }
+            };
+            assert!(refused.is_ok(), "a kind takes components of its own type");
+        }
+    }
+
     /// The kind under which the entity holds another type's component of the same name.
     fn rival_of(&self, entity: Entity, kind: KindId) -> Option<KindId> {
-        self.kinds.rivals(kind).find(|rival| self.has_kind(entity, *rival))
+        self.kinds
+            .rivals(kind)
+            .find(|rival| self.has_kind(entity, *rival))
     }
 
     /// Moves an entity to an archetype that has all its kinds, but for the column `taken`, whose row has gone
     /// already. New columns are one row short until the caller pushes.
-    pub(super) fn relocate(&mut self, entity: Entity, source: usize, row: usize, target: u32, taken: Option<usize>) {
+    pub(super) fn relocate(
+        &mut self,
+        entity: Entity,
+        source: usize,
+        row: usize,
+        target: u32,
+        taken: Option<usize>,
+    ) {
         if source == target as usize {
             return;
         }
@@ -280,7 +404,11 @@ impl Store {
         if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target as usize]) {
             let new_row = to.len();
             move_entity(from, to, row, &moves, |column, _| {
-                debug_assert!(taken.is_some(), "only a taken column is left behind, kind {:?}", column.kind());
+                debug_assert!(
+                    taken.is_some(),
+                    "only a taken column is left behind, kind {:?}",
+                    column.kind()
+                );
             });
             if let Some(&moved) = from.ids().get(row) {
                 self.entities.set_row(moved, row as u32);

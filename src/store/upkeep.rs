@@ -1,15 +1,21 @@
 //! Clearing, reserving, shrinking, and reclaiming what is empty.
 
 use super::Store;
+use super::batch::SpawnFault;
 use super::bundle::Bundle;
-use super::error::BundleFault;
 use crate::base::caught::FirstPanic;
 
 impl Store {
     /// Despawns every entity. Kinds, archetypes, memory and reserved ids stay; ids that were live are stale.
     pub(crate) fn clear(&mut self) {
         let mut panics = FirstPanic::default();
-        let Self { archetypes, entities, removals, sparse, .. } = self;
+        let Self {
+            archetypes,
+            entities,
+            removals,
+            sparse,
+            ..
+        } = self;
         if !removals.is_empty() {
             for set in sparse.iter() {
                 for entity in set.ids().iter().filter_map(|index| entities.at(*index)) {
@@ -19,7 +25,11 @@ impl Store {
         }
         for archetype in archetypes {
             if !removals.is_empty() {
-                for entity in archetype.ids().iter().filter_map(|index| entities.at(*index)) {
+                for entity in archetype
+                    .ids()
+                    .iter()
+                    .filter_map(|index| entities.at(*index))
+                {
                     for kind in archetype.kinds() {
                         removals.note(kind, entity);
                     }
@@ -43,7 +53,11 @@ impl Store {
     /// Drops every component, and nothing else: the end of the store.
     pub(super) fn drop_components(&mut self) {
         let mut panics = FirstPanic::default();
-        for column in self.archetypes.iter_mut().flat_map(super::archetype::Archetype::columns_mut) {
+        for column in self
+            .archetypes
+            .iter_mut()
+            .flat_map(super::archetype::Archetype::columns_mut)
+        {
             column.truncate(0, &mut panics);
         }
         for set in &mut self.sparse {
@@ -53,7 +67,7 @@ impl Store {
     }
 
     /// Makes room for more entities of a bundle.
-    pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), BundleFault> {
+    pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), SpawnFault> {
         let info = self.bundle::<B>()?;
         let number = self.bundles[info].archetype as usize;
         self.archetypes[number].reserve(additional);
@@ -63,8 +77,12 @@ impl Store {
 
     /// Gives memory back that is not needed for what is there.
     pub(crate) fn shrink(&mut self) {
-        self.archetypes.iter_mut().for_each(super::archetype::Archetype::shrink);
-        self.sparse.iter_mut().for_each(super::sparse::SparseSet::shrink);
+        self.archetypes
+            .iter_mut()
+            .for_each(super::archetype::Archetype::shrink);
+        self.sparse
+            .iter_mut()
+            .for_each(super::sparse::SparseSet::shrink);
         self.entities.shrink();
         self.handles.shrink();
     }
@@ -98,13 +116,14 @@ impl Store {
                 self.entities.set(index, number as u32, row as u32);
             }
         }
-        self.by_kinds.retain(|_, number| match new[*number as usize] {
-            Some(to) => {
-                *number = to;
-                true
-            }
-            None => false,
-        });
+        self.by_kinds
+            .retain(|_, number| match new[*number as usize] {
+                Some(to) => {
+                    *number = to;
+                    true
+                }
+                None => false,
+            });
         for set in &mut self.sparse {
             set.renumber(&new);
         }

@@ -1,0 +1,189 @@
+//! The columns of one archetype, taken apart for the terms of a query.
+
+use smallvec::SmallVec;
+
+use super::access::{Bound, MAX_TERMS, Term};
+use crate::base::entity::Entity;
+use crate::store::column::Column;
+use crate::store::component::Component;
+use crate::store::entities::Slot;
+use crate::store::sparse::SparseView;
+
+/// Says that an archetype has no column for a request.
+pub(super) const ABSENT: u16 = u16::MAX;
+
+enum Cell<'w> {
+    Empty,
+    Shared(&'w Column),
+    Exclusive(&'w mut Column),
+}
+
+/// The entities of an archetype, row by row: what `Entity` means in a chunk.
+#[derive(Clone, Copy)]
+pub struct EntityRows<'w> {
+    pub(super) ids: &'w [u32],
+    pub(super) slots: &'w [Slot],
+}
+
+impl<'w> EntityRows<'w> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The entity of a row of the chunk.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<Entity> {
+        entity_at(self.slots, *self.ids.get(row)?)
+    }
+
+    /// The slots of the entities, as [`Entity::index`] gives them.
+    pub fn indices(&self) -> &'w [u32] {
+        self.ids
+    }
+
+    /// The entities in order.
+    pub fn iter(&self) -> EntityIter<'w> {
+        EntityIter {
+            ids: self.ids.iter(),
+            slots: self.slots,
+        }
+    }
+}
+
+impl<'w> IntoIterator for EntityRows<'w> {
+    type Item = Entity;
+    type IntoIter = EntityIter<'w>;
+
+    fn into_iter(self) -> EntityIter<'w> {
+        self.iter()
+    }
+}
+
+/// Iterator over the entities of a chunk.
+#[derive(Clone, Default)]
+pub struct EntityIter<'w> {
+    ids: std::slice::Iter<'w, u32>,
+    slots: &'w [Slot],
+}
+
+impl Iterator for EntityIter<'_> {
+    type Item = Entity;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entity> {
+        let id = *self.ids.next()?;
+        entity_at(self.slots, id)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ids.size_hint()
+    }
+}
+
+impl ExactSizeIterator for EntityIter<'_> {}
+
+#[inline]
+pub(super) fn entity_at(slots: &[Slot], index: u32) -> Option<Entity> {
+    Entity::from_parts(index, slots.get(index as usize)?.generation())
+}
+
+/// The parts of one archetype that a query reaches. Each is taken by the term it belongs to.
+#[doc(hidden)]
+pub struct Cells<'w> {
+    cells: [Cell<'w>; MAX_TERMS],
+    views: SmallVec<[SparseView<'w>; 2]>,
+    pub(super) rows: EntityRows<'w>,
+    pub(super) now: u64,
+    /// A column that is written without marks of its own keeps ticks.
+    pub(super) marks_rows: bool,
+}
+
+impl<'w> Cells<'w> {
+    fn new(rows: EntityRows<'w>, views: &[SparseView<'w>], now: u64) -> Self {
+        Self {
+            cells: [const { Cell::Empty }; MAX_TERMS],
+            views: SmallVec::from_slice(views),
+            rows,
+            now,
+            marks_rows: false,
+        }
+    }
+
+    pub(super) fn exclusive(
+        mut columns: &'w mut [Column],
+        rows: EntityRows<'w>,
+        bound: &Bound,
+        positions: &[u16],
+        views: &[SparseView<'w>],
+        now: u64,
+    ) -> Self {
+        let mut cells = Self::new(rows, views, now);
+        let mut base = 0;
+        for ((request, &position), cell) in bound.list.iter().zip(positions).zip(&mut cells.cells) {
+            // Positions ascend, because requests and columns are sorted alike.
+            let Some(skip) = (position as usize)
+                .checked_sub(base)
+                .filter(|_| position != ABSENT)
+            else {
+                continue;
+            };
+            let Some((_, rest)) = columns.split_at_mut_checked(skip) else {
+                break;
+            };
+            let Some((column, rest)) = rest.split_first_mut() else {
+                break;
+            };
+            columns = rest;
+            base = position as usize + 1;
+            if request.writes() {
+                cells.marks_rows |=
+                    request.access == super::access::Access::Write && column.ticks().is_some();
+                *cell = Cell::Exclusive(column);
+            } else {
+                *cell = Cell::Shared(column);
+            }
+        }
+        cells
+    }
+
+    pub(super) fn read<T: Component>(&self, term: Term) -> &'w [T] {
+        match self.cells.get(term.request as usize) {
+            Some(Cell::Shared(column)) => column.values().unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    pub(super) fn write<T: Component>(
+        &mut self,
+        term: Term,
+    ) -> (&'w mut [T], Option<&'w mut [u64]>) {
+        let cell = self
+            .cells
+            .get_mut(term.request as usize)
+            .map(|cell| std::mem::replace(cell, Cell::Empty));
+        match cell {
+            Some(Cell::Exclusive(column)) => column.values_mut().unwrap_or_default(),
+            _ => (&mut [], None),
+        }
+    }
+
+    /// The set of a sparse term.
+    pub(super) fn view(&self, term: Term) -> Option<SparseView<'w>> {
+        self.views.get(term.sparse? as usize).copied()
+    }
+
+    /// Whether the archetype, or for a sparse kind any entity of it, may have the term's kind.
+    pub(super) fn has(&self, term: Term) -> bool {
+        term.sparse.is_some()
+            || !matches!(
+                self.cells.get(term.request as usize),
+                None | Some(Cell::Empty)
+            )
+    }
+}

@@ -1,0 +1,311 @@
+//! Terms made of terms: `Option` and tuples.
+
+use std::iter::{RepeatN, Zip, repeat_n};
+
+use smallvec::SmallVec;
+
+use super::access::{Bound, Requests, Term};
+use super::cells::Cells;
+use super::fetch::{Place, Query, ReadOnlyQuery};
+
+/// Rows that are all there, or all not.
+pub enum OptionRows<'w, Q: Query> {
+    /// The archetype has what the term asks for.
+    Present(Q::Rows<'w>),
+    /// It has not; so many rows.
+    Absent(RepeatN<()>),
+}
+
+impl<Q: Query> Default for OptionRows<'_, Q> {
+    fn default() -> Self {
+        Self::Absent(repeat_n((), 0))
+    }
+}
+
+impl<'w, Q: Query> Iterator for OptionRows<'w, Q> {
+    type Item = Option<Q::Item<'w>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Present(rows) => rows.next().map(Some),
+            Self::Absent(rows) => rows.next().map(|()| None),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Present(rows) => rows.size_hint(),
+            Self::Absent(rows) => rows.size_hint(),
+        }
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
+        match self {
+            Self::Present(rows) => rows.fold(init, |acc, item| f(acc, Some(item))),
+            Self::Absent(rows) => rows.fold(init, |acc, ()| f(acc, None)),
+        }
+    }
+}
+
+/// What an optional term holds of an archetype, and how many rows that has.
+#[doc(hidden)]
+pub struct OptionFetch<F> {
+    fetch: Option<F>,
+    len: usize,
+}
+
+/// The slices of an optional term, and how many rows the chunk has, whether or not the component is there.
+pub struct OptionSlices<S> {
+    /// The slices, where the chunk's archetype has the component.
+    pub slices: Option<S>,
+    /// The rows of the chunk.
+    pub len: usize,
+}
+
+#[doc(hidden)]
+pub struct OptionState<S> {
+    inner: S,
+    needs: SmallVec<[Term; 4]>,
+}
+
+impl<Q: Query> Query for Option<Q> {
+    type Item<'w> = Option<Q::Item<'w>>;
+    type Slices<'w> = OptionSlices<Q::Slices<'w>>;
+    type State = OptionState<Q::State>;
+    type Fetch<'w> = OptionFetch<Q::Fetch<'w>>;
+    type Rows<'w> = OptionRows<'w, Q>;
+
+    fn collect(requests: &mut Requests<'_>) {
+        requests.optionally(Q::collect);
+    }
+
+    fn bind(bound: &Bound) -> Self::State {
+        let inner = Q::bind(bound);
+        let mut needs = SmallVec::new();
+        Q::needs(&inner, &mut |term| needs.push(term));
+        OptionState { inner, needs }
+    }
+
+    fn needs(_: &Self::State, _: &mut dyn FnMut(Term)) {}
+
+    #[inline]
+    fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+        let present = state.needs.iter().all(|term| cells.has(*term));
+        OptionFetch {
+            fetch: present.then(|| Q::fetch(&state.inner, cells)),
+            len: cells.rows.len(),
+        }
+    }
+
+    #[inline]
+    fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+        match fetch.fetch {
+            Some(inner) => OptionRows::Present(Q::rows(inner)),
+            None => OptionRows::Absent(repeat_n((), fetch.len)),
+        }
+    }
+
+    #[inline]
+    fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+        OptionSlices {
+            slices: fetch.fetch.map(Q::slices),
+            len: fetch.len,
+        }
+    }
+
+    fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+        let (left, right) = fetch.fetch.map(|inner| Q::split(inner, at)).unzip();
+        (
+            OptionFetch {
+                fetch: left,
+                len: at,
+            },
+            OptionFetch {
+                fetch: right,
+                len: fetch.len - at,
+            },
+        )
+    }
+
+    #[inline]
+    fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
+        Some(
+            fetch
+                .fetch
+                .as_mut()
+                .and_then(|inner| Q::pick(inner, skip, id)),
+        )
+    }
+
+    fn pick_slices<'w>(
+        fetch: &mut Self::Fetch<'w>,
+        skip: usize,
+        id: u32,
+    ) -> Option<Self::Slices<'w>> {
+        let slices = fetch
+            .fetch
+            .as_mut()
+            .and_then(|inner| Q::pick_slices(inner, skip, id));
+        Some(OptionSlices { slices, len: 1 })
+    }
+
+    #[inline]
+    fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+        match slices.slices {
+            Some(inner) => OptionRows::Present(Q::iterate(inner)),
+            None => OptionRows::Absent(repeat_n((), slices.len)),
+        }
+    }
+}
+
+impl<Q: ReadOnlyQuery> ReadOnlyQuery for Option<Q> {
+    #[inline]
+    fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
+        Some(Q::read(&state.inner, place))
+    }
+}
+
+/// A tuple of terms, as a nest of `Zip`s over their rows: these walk slices with one comparison for all.
+#[doc(hidden)]
+pub trait Tuple: Query {
+    type Nest<'w>: Iterator;
+
+    fn nothing<'w>() -> Self::Nest<'w>;
+    fn flatten<'w>(row: <Self::Nest<'w> as Iterator>::Item) -> Self::Item<'w>;
+}
+
+/// Iterator over the rows of a tuple of terms.
+pub struct TupleRows<'w, Q: Tuple>(Q::Nest<'w>);
+
+impl<Q: Tuple> Default for TupleRows<'_, Q> {
+    fn default() -> Self {
+        Self(Q::nothing())
+    }
+}
+
+impl<'w, Q: Tuple> Iterator for TupleRows<'w, Q> {
+    type Item = Q::Item<'w>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(Q::flatten)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
+        self.0.fold(init, |acc, row| f(acc, Q::flatten(row)))
+    }
+}
+
+/// `nest!(type: A B C)` is `Zip<Zip<A::Rows, B::Rows>, C::Rows>`, and so on for values and patterns.
+macro_rules! nest {
+    (type: $w:lifetime $first:ident $($rest:ident)*) => { nest!(@type $w ($first::Rows<$w>) $($rest)*) };
+    (@type $w:lifetime ($nest:ty) $next:ident $($rest:ident)*) => { nest!(@type $w (Zip<$nest, $next::Rows<$w>>) $($rest)*) };
+    (@type $w:lifetime ($nest:ty)) => { $nest };
+    (value: $first:expr $(, $rest:expr)*) => { $first$(.zip($rest))* };
+    (pattern: $first:ident $($rest:ident)*) => { nest!(@pattern ($first) $($rest)*) };
+    (@pattern ($nest:pat) $next:ident $($rest:ident)*) => { nest!(@pattern (($nest, $next)) $($rest)*) };
+    (@pattern ($nest:pat)) => { $nest };
+}
+
+macro_rules! tuples {
+    ($(($($term:ident $at:tt $left:ident $right:ident),+);)*) => {$(
+        impl<$($term: Query),+> Tuple for ($($term,)+) {
+            type Nest<'w> = nest!(type: 'w $($term)+);
+
+            fn nothing<'w>() -> Self::Nest<'w> {
+                nest!(value: $($term::Rows::default()),+)
+            }
+
+            #[inline]
+            fn flatten<'w>(row: <Self::Nest<'w> as Iterator>::Item) -> Self::Item<'w> {
+                let nest!(pattern: $($left)+) = row;
+                ($($left,)+)
+            }
+        }
+
+        impl<$($term: Query),+> Query for ($($term,)+) {
+            type Item<'w> = ($($term::Item<'w>,)+);
+            type Slices<'w> = ($($term::Slices<'w>,)+);
+            type State = ($($term::State,)+);
+            type Fetch<'w> = ($($term::Fetch<'w>,)+);
+            type Rows<'w> = TupleRows<'w, Self>;
+
+            fn collect(requests: &mut Requests<'_>) {
+                $($term::collect(requests);)+
+            }
+
+            fn bind(bound: &Bound) -> Self::State {
+                ($($term::bind(bound),)+)
+            }
+
+            fn needs(state: &Self::State, need: &mut dyn FnMut(Term)) {
+                $($term::needs(&state.$at, need);)+
+            }
+
+            #[inline]
+            fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+                ($($term::fetch(&state.$at, cells),)+)
+            }
+
+            #[inline]
+            fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+                TupleRows(nest!(value: $($term::rows(fetch.$at)),+))
+            }
+
+            #[inline]
+            fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+                ($($term::slices(fetch.$at),)+)
+            }
+
+            fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+                $(let ($left, $right) = $term::split(fetch.$at, at);)+
+                (($($left,)+), ($($right,)+))
+            }
+
+            #[inline]
+            fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
+                Some(($($term::pick(&mut fetch.$at, skip, id)?,)+))
+            }
+
+            fn pick_slices<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Slices<'w>> {
+                Some(($($term::pick_slices(&mut fetch.$at, skip, id)?,)+))
+            }
+
+            #[inline]
+            fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+                TupleRows(nest!(value: $($term::iterate(slices.$at)),+))
+            }
+        }
+
+        impl<$($term: ReadOnlyQuery),+> ReadOnlyQuery for ($($term,)+) {
+            #[inline]
+            fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
+                Some(($($term::read(&state.$at, place)?,)+))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (A 0 a a1);
+    (A 0 a a1, B 1 b b1);
+    (A 0 a a1, B 1 b b1, C 2 c c1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1, H 7 h h1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1, H 7 h h1, I 8 i i1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1, H 7 h h1, I 8 i i1, J 9 j j1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1, H 7 h h1, I 8 i i1, J 9 j j1, K 10 k k1);
+    (A 0 a a1, B 1 b b1, C 2 c c1, D 3 d d1, E 4 e e1, F 5 f f1, G 6 g g1, H 7 h h1, I 8 i i1, J 9 j j1, K 10 k k1, L 11 l l1);
+}

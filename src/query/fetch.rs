@@ -1,0 +1,527 @@
+//! The terms of queries.
+
+use super::access::{Access, Bound, Requests, Term};
+use super::cells::{Cells, EntityIter, EntityRows};
+use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
+use crate::base::entity::Entity;
+use crate::store::archetype::Archetype;
+use crate::store::component::{Component, ComponentType, Named, Storage, TypeName};
+use crate::store::sparse::SparseView;
+
+/// What a query asks for: one of the terms below, or a tuple of up to 12 of them (nested ones included).
+///
+/// | term | gives | matches |
+/// | --- | --- | --- |
+/// | `&T` | `&T` | entities with a `T` under its own name |
+/// | `&mut T` | `&mut T` | the same; every row it yields counts as written |
+/// | `Mut<T>` | [`Mut<T>`] | the same; a row counts as written when it is written through it |
+/// | `Named<&T, N>`, `Named<&mut T, N>` | `&T`, `&mut T` | entities with a `T` under the name `N` |
+/// | `Option<Q>` | `Option` of what `Q` gives | all entities |
+/// | [`Entity`] | the id | all entities |
+///
+/// A query that would reach one component twice, once of these times mutably, is refused when it is built,
+/// whatever the order of its terms. Two names of one type are two components.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query term",
+    label = "ask for `&T`, `&mut T`, `Mut<T>`, `Option<…>`, `Entity`, `Named<&T, N>`, or a tuple of these"
+)]
+pub trait Query {
+    /// What one entity gives.
+    type Item<'w>;
+    /// What a chunk of entities gives: a slice for each component.
+    type Slices<'w>;
+    #[doc(hidden)]
+    type State: Send + Sync + 'static;
+    #[doc(hidden)]
+    type Fetch<'w>;
+    /// Iterator over the rows of a chunk.
+    type Rows<'w>: Iterator<Item = Self::Item<'w>> + Default;
+
+    #[doc(hidden)]
+    fn collect(requests: &mut Requests<'_>);
+    #[doc(hidden)]
+    fn bind(bound: &Bound) -> Self::State;
+    /// The terms without which an entity does not match.
+    #[doc(hidden)]
+    fn needs(state: &Self::State, need: &mut dyn FnMut(Term));
+    #[doc(hidden)]
+    fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w>;
+    /// All rows of an archetype; those that are written without marks of their own count as written.
+    #[doc(hidden)]
+    fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_>;
+    /// The columns of an archetype; likewise.
+    #[doc(hidden)]
+    fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_>;
+    #[doc(hidden)]
+    fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>);
+    /// Takes the row that lies `skip` rows ahead, whose entity has index `id`.
+    #[doc(hidden)]
+    fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>>;
+    /// The same as a chunk of one row.
+    #[doc(hidden)]
+    fn pick_slices<'w>(
+        fetch: &mut Self::Fetch<'w>,
+        skip: usize,
+        id: u32,
+    ) -> Option<Self::Slices<'w>>;
+    /// Iterates what [`slices`](Self::slices) gave.
+    #[doc(hidden)]
+    fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_>;
+}
+
+/// A query that changes nothing, so that it needs the world only shared.
+pub trait ReadOnlyQuery: Query {
+    /// The item of one row.
+    #[doc(hidden)]
+    fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>>;
+}
+
+/// One row of an archetype.
+#[doc(hidden)]
+pub struct Place<'w, 's> {
+    pub(super) archetype: &'w Archetype,
+    pub(super) positions: &'s [u16],
+    pub(super) row: usize,
+    pub(super) entity: Entity,
+    pub(super) sparse: &'w [crate::store::sparse::SparseSet],
+}
+
+impl<'w> Place<'w, '_> {
+    #[inline]
+    fn read<T: Component>(&self, term: Term) -> Option<&'w T> {
+        if T::storage() == Storage::Sparse {
+            let set = self.sparse.get(term.sparse? as usize)?;
+            return set
+                .column()
+                .values::<T>()?
+                .get(set.row(self.entity.index())?);
+        }
+        let position = *self.positions.get(term.request as usize)?;
+        self.archetype
+            .columns()
+            .get(position as usize)?
+            .values::<T>()?
+            .get(self.row)
+    }
+}
+
+/// What `&T` holds of an archetype.
+#[doc(hidden)]
+pub enum ReadFetch<'w, T> {
+    Table(&'w [T]),
+    Sparse(Option<SparseView<'w>>),
+}
+
+/// What `&mut T` holds of an archetype.
+#[doc(hidden)]
+pub enum WriteFetch<'w, T> {
+    Table {
+        values: &'w mut [T],
+        ticks: Option<&'w mut [u64]>,
+        now: u64,
+    },
+    Sparse {
+        view: Option<SparseView<'w>>,
+        now: u64,
+    },
+}
+
+fn read_fetch<'w, T: Component>(term: Term, cells: &Cells<'w>) -> ReadFetch<'w, T> {
+    match T::storage() {
+        Storage::Table => ReadFetch::Table(cells.read(term)),
+        Storage::Sparse => ReadFetch::Sparse(cells.view(term)),
+    }
+}
+
+impl<'w, T: Component> ReadFetch<'w, T> {
+    #[inline]
+    fn slice(self) -> &'w [T] {
+        match self {
+            Self::Table(values) => values,
+            Self::Sparse(_) => &[],
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, skip: usize, id: u32) -> Option<&'w T> {
+        match self {
+            Self::Table(values) => {
+                let (value, rest) = values.get(skip..)?.split_first()?;
+                *values = rest;
+                Some(value)
+            }
+            Self::Sparse(view) => view.as_ref()?.get(id),
+        }
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.slice().split_at(at);
+        (Self::Table(left), Self::Table(right))
+    }
+}
+
+fn write_fetch<'w, T: Component>(term: Term, cells: &mut Cells<'w>) -> WriteFetch<'w, T> {
+    let now = cells.now;
+    match T::storage() {
+        Storage::Table => {
+            let (values, ticks) = cells.write(term);
+            WriteFetch::Table { values, ticks, now }
+        }
+        Storage::Sparse => WriteFetch::Sparse {
+            view: cells.view(term),
+            now,
+        },
+    }
+}
+
+impl<'w, T: Component> WriteFetch<'w, T> {
+    #[inline]
+    fn slice(self) -> &'w mut [T] {
+        match self {
+            Self::Table { values, ticks, now } => {
+                if let Some(ticks) = ticks {
+                    ticks.fill(now);
+                }
+                values
+            }
+            Self::Sparse { .. } => &mut [],
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, skip: usize, id: u32) -> Option<&'w mut T> {
+        match self {
+            Self::Table { values, ticks, now } => {
+                let value = take_row(values, skip)?;
+                if let Some(ticks) = ticks {
+                    *take_row(ticks, skip)? = *now;
+                }
+                Some(value)
+            }
+            Self::Sparse { view, now } => {
+                let (value, tick) = view.as_ref()?.take(id)?;
+                if let Some(tick) = tick {
+                    *tick = *now;
+                }
+                Some(value)
+            }
+        }
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        match self {
+            Self::Table { values, ticks, now } => {
+                let (left, right) = values.split_at_mut(at);
+                let (left_ticks, right_ticks) = split_ticks(ticks, at);
+                (
+                    Self::Table {
+                        values: left,
+                        ticks: left_ticks,
+                        now,
+                    },
+                    Self::Table {
+                        values: right,
+                        ticks: right_ticks,
+                        now,
+                    },
+                )
+            }
+            Self::Sparse { view, now } => {
+                (Self::Sparse { view, now }, Self::Sparse { view: None, now })
+            }
+        }
+    }
+}
+
+/// Takes one element out of a mutable slice, `skip` elements ahead, and leaves those behind it.
+#[inline]
+pub(super) fn take_row<'w, T>(rows: &mut &'w mut [T], skip: usize) -> Option<&'w mut T> {
+    let (value, rest) = std::mem::take(rows).get_mut(skip..)?.split_first_mut()?;
+    *rows = rest;
+    Some(value)
+}
+
+type Ticks<'w> = Option<&'w mut [u64]>;
+
+pub(super) fn split_ticks(ticks: Ticks<'_>, at: usize) -> (Ticks<'_>, Ticks<'_>) {
+    ticks.map(|ticks| ticks.split_at_mut(at)).unzip()
+}
+
+/// A reference term under its own name or another: how both are written once.
+fn named_term<T: Component>(bound: &Bound, name: Option<&'static str>) -> Term {
+    bound.term(name.unwrap_or(T::type_name()), &ComponentType::of::<T>())
+}
+
+macro_rules! reference_terms {
+    ($(($($generic:ident: $limit:ident),*) $term:ty, $name:expr;)*) => {$(
+        impl<$($generic: $limit),*> Query for $term {
+            reference_terms!(@read $name);
+        }
+
+        impl<$($generic: $limit),*> ReadOnlyQuery for $term {
+            #[inline]
+            fn read<'w>(state: &Term, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
+                place.read(*state)
+            }
+        }
+    )*};
+    (@read $name:expr) => {
+        type Item<'w> = &'w T;
+        type Slices<'w> = &'w [T];
+        type State = Term;
+        type Fetch<'w> = ReadFetch<'w, T>;
+        type Rows<'w> = std::slice::Iter<'w, T>;
+
+        fn collect(requests: &mut Requests<'_>) {
+            requests.add($name, ComponentType::of::<T>(), Access::Read);
+        }
+
+        fn bind(bound: &Bound) -> Term {
+            named_term::<T>(bound, $name)
+        }
+
+        fn needs(state: &Term, need: &mut dyn FnMut(Term)) {
+            need(*state);
+        }
+
+        #[inline]
+        fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+            read_fetch(*state, cells)
+        }
+
+        #[inline]
+        fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+            fetch.slice().iter()
+        }
+
+        #[inline]
+        fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+            fetch.slice()
+        }
+
+        fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+            fetch.split(at)
+        }
+
+        #[inline]
+        fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
+            fetch.pick(skip, id)
+        }
+
+        fn pick_slices<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Slices<'w>> {
+            fetch.pick(skip, id).map(std::slice::from_ref)
+        }
+
+        #[inline]
+        fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+            slices.iter()
+        }
+    };
+}
+
+reference_terms! {
+    (T: Component) &T, None;
+    (T: Component, N: TypeName) Named<&T, N>, Some(N::NAME);
+}
+
+macro_rules! mutable_terms {
+    ($(($($generic:ident: $limit:ident),*) $term:ty, $name:expr;)*) => {$(
+        impl<$($generic: $limit),*> Query for $term {
+            type Item<'w> = &'w mut T;
+            type Slices<'w> = &'w mut [T];
+            type State = Term;
+            type Fetch<'w> = WriteFetch<'w, T>;
+            type Rows<'w> = std::slice::IterMut<'w, T>;
+
+            fn collect(requests: &mut Requests<'_>) {
+                requests.add($name, ComponentType::of::<T>(), Access::Write);
+            }
+
+            fn bind(bound: &Bound) -> Term {
+                named_term::<T>(bound, $name)
+            }
+
+            fn needs(state: &Term, need: &mut dyn FnMut(Term)) {
+                need(*state);
+            }
+
+            #[inline]
+            fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+                write_fetch(*state, cells)
+            }
+
+            #[inline]
+            fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+                fetch.slice().iter_mut()
+            }
+
+            #[inline]
+            fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+                fetch.slice()
+            }
+
+            fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+                fetch.split(at)
+            }
+
+            #[inline]
+            fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
+                fetch.pick(skip, id)
+            }
+
+            fn pick_slices<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Slices<'w>> {
+                fetch.pick(skip, id).map(std::slice::from_mut)
+            }
+
+            #[inline]
+            fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+                slices.iter_mut()
+            }
+        }
+    )*};
+}
+
+mutable_terms! {
+    (T: Component) &mut T, None;
+    (T: Component, N: TypeName) Named<&mut T, N>, Some(N::NAME);
+}
+
+impl<T: Component> Query for Mut<'_, T> {
+    type Item<'w> = Mut<'w, T>;
+    type Slices<'w> = MutSlice<'w, T>;
+    type State = Term;
+    type Fetch<'w> = MarkFetch<'w, T>;
+    type Rows<'w> = MutRows<'w, T>;
+
+    fn collect(requests: &mut Requests<'_>) {
+        requests.add(None, ComponentType::of::<T>(), Access::Mark);
+    }
+
+    fn bind(bound: &Bound) -> Term {
+        named_term::<T>(bound, None)
+    }
+
+    fn needs(state: &Term, need: &mut dyn FnMut(Term)) {
+        need(*state);
+    }
+
+    #[inline]
+    fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+        let now = cells.now;
+        match T::storage() {
+            Storage::Table => {
+                let (values, ticks) = cells.write(*state);
+                MarkFetch::Table(MutSlice { values, ticks, now })
+            }
+            Storage::Sparse => MarkFetch::Sparse {
+                view: cells.view(*state),
+                now,
+            },
+        }
+    }
+
+    #[inline]
+    fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+        fetch.slice().into_iter()
+    }
+
+    #[inline]
+    fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+        fetch.slice()
+    }
+
+    fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+        let (left, right) = fetch.slice().split_at(at);
+        (MarkFetch::Table(left), MarkFetch::Table(right))
+    }
+
+    #[inline]
+    fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
+        fetch.pick(skip, id)
+    }
+
+    fn pick_slices<'w>(
+        fetch: &mut Self::Fetch<'w>,
+        skip: usize,
+        id: u32,
+    ) -> Option<Self::Slices<'w>> {
+        fetch.pick(skip, id).map(Mut::into_slice)
+    }
+
+    #[inline]
+    fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+        slices.into_iter()
+    }
+}
+
+impl Query for Entity {
+    type Item<'w> = Entity;
+    type Slices<'w> = EntityRows<'w>;
+    type State = ();
+    type Fetch<'w> = EntityRows<'w>;
+    type Rows<'w> = EntityIter<'w>;
+
+    fn collect(_: &mut Requests<'_>) {}
+
+    fn bind(_: &Bound) {}
+
+    fn needs((): &(), _: &mut dyn FnMut(Term)) {}
+
+    #[inline]
+    fn fetch<'w>((): &(), cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+        cells.rows
+    }
+
+    #[inline]
+    fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
+        fetch.iter()
+    }
+
+    #[inline]
+    fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
+        fetch
+    }
+
+    fn split(fetch: Self::Fetch<'_>, at: usize) -> (Self::Fetch<'_>, Self::Fetch<'_>) {
+        let (left, right) = fetch.ids.split_at(at);
+        (
+            EntityRows { ids: left, ..fetch },
+            EntityRows {
+                ids: right,
+                ..fetch
+            },
+        )
+    }
+
+    #[inline]
+    fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, _: u32) -> Option<Self::Item<'w>> {
+        let entity = fetch.get(skip);
+        fetch.ids = fetch.ids.get(skip + 1..).unwrap_or_default();
+        entity
+    }
+
+    fn pick_slices<'w>(
+        fetch: &mut Self::Fetch<'w>,
+        skip: usize,
+        _: u32,
+    ) -> Option<Self::Slices<'w>> {
+        let ids = fetch.ids.get(skip..=skip)?;
+        fetch.ids = fetch.ids.get(skip + 1..).unwrap_or_default();
+        Some(EntityRows {
+            ids,
+            slots: fetch.slots,
+        })
+    }
+
+    #[inline]
+    fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
+        slices.iter()
+    }
+}
+
+impl ReadOnlyQuery for Entity {
+    #[inline]
+    fn read<'w>((): &(), place: &Place<'w, '_>) -> Option<Entity> {
+        Some(place.entity)
+    }
+}

@@ -1,0 +1,13 @@
+//! Floor 3: queries over the store.
+
+pub(crate) mod access;
+pub(crate) mod cells;
+pub(crate) mod compound;
+pub(crate) mod error;
+pub(crate) mod fetch;
+pub(crate) mod filter;
+pub(crate) mod iter;
+pub(crate) mod mutable;
+pub(crate) mod prepared;
+pub(crate) mod state;
+mod walk;

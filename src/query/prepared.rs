@@ -1,0 +1,187 @@
+//! Prepared queries: kept by their user, they remember their matches and when they last ran.
+
+use super::error::QueryError;
+use super::fetch::{Place, Query, ReadOnlyQuery};
+use super::filter::Filter;
+use super::iter::QueryIter;
+use super::state::{QueryState, QueryStatistics};
+use super::walk::Walk;
+use crate::base::entity::Entity;
+use crate::store::Store;
+
+impl<Q: Query, F: Filter> QueryState<Q, F> {
+    /// Several entities' items. Filters that tell rows apart are applied as a run would, without counting as one.
+    pub(crate) fn get_many_mut<'w, const N: usize>(
+        &'w mut self,
+        store: &'w mut Store,
+        entities: [Entity; N],
+    ) -> Result<[Q::Item<'w>; N], QueryError> {
+        self.core.update(store)?;
+        // (archetype's place, row, position in the caller's list), in the order of the walk.
+        let mut places = [(0, 0, 0); N];
+        for (at, entity) in entities.iter().enumerate() {
+            let found = store.entities.locate(*entity);
+            let place =
+                found.and_then(|(number, row)| Some((self.core.place_of(number)?, row, at)));
+            places[at] = place.ok_or(QueryError::NoMatch { entity: *entity })?;
+        }
+        places.sort_unstable();
+        if let Some(pair) = places
+            .windows(2)
+            .find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1))
+        {
+            return Err(QueryError::Repeated {
+                entity: entities[pair[0].2],
+            });
+        }
+        let now = store.now();
+        let mut walk = Walk::new(&self.core, store, self.core.last_run, now);
+        let mut items = [const { None }; N];
+        let mut stop = None;
+        let mut at_place = usize::MAX;
+        let mut taken = 0;
+        for (place, row, at) in places {
+            let fault = QueryError::NoMatch {
+                entity: entities[at],
+            };
+            if place != at_place {
+                stop = walk.go_to(place, &mut self.scratch);
+                at_place = place;
+                taken = 0;
+            }
+            let Some(stop) = &mut stop else {
+                return Err(fault);
+            };
+            if stop.by_row
+                && self
+                    .scratch
+                    .bits
+                    .get(row / 64)
+                    .is_none_or(|word| word & (1 << (row % 64)) == 0)
+            {
+                return Err(fault);
+            }
+            let item = Q::pick(&mut stop.fetch, row - taken, entities[at].index());
+            taken = row + 1;
+            items[at] = Some(item.ok_or(fault)?);
+        }
+        let complete = items.iter().all(Option::is_some);
+        debug_assert!(complete, "each place was visited");
+        Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("each place was visited"))))
+    }
+
+    /// Calls `work` for each pair of matches, each unordered pair once, in the order of the walk.
+    pub(crate) fn for_each_pair(
+        &mut self,
+        store: &mut Store,
+        mut work: impl FnMut(Q::Item<'_>, Q::Item<'_>),
+    ) -> Result<(), QueryError> {
+        self.core.update(store)?;
+        let since = self.core.last_run;
+        let mut rows: Vec<Entity> = Vec::new();
+        let mut walk = Walk::new(&self.core, store, since, store.now());
+        while let Some(stop) = walk.advance(&mut self.scratch) {
+            rows.extend(stop.selected(&self.scratch.bits));
+        }
+        drop(walk);
+        for (at, first) in rows.iter().enumerate() {
+            for second in &rows[at + 1..] {
+                let [a, b] = self.get_many_mut(store, [*first, *second])?;
+                work(a, b);
+            }
+        }
+        self.core.last_run = store.advance_tick();
+        Ok(())
+    }
+}
+
+/// A query that is built once and kept: it knows its matches and learns new archetypes as they come, so that a run
+/// visits no archetype that does not match.
+///
+/// It is also a *reader* of changes: [`Changed`](crate::Changed) and [`Added`](crate::Added) mean since this
+/// prepared query last ran (its first run sees everything present). A run that is left early has run; its own
+/// writes are not news to it.
+///
+/// It belongs to one world, and refuses every other.
+///
+/// ```
+/// # use ecs::{Component, Value, World, json};
+/// # struct Position(f32); struct Velocity(f32);
+/// # impl Component for Position { fn type_name() -> &'static str { "Position" } fn export(&self) -> Value { json!(self.0) } }
+/// # impl Component for Velocity { fn type_name() -> &'static str { "Velocity" } fn export(&self) -> Value { json!(self.0) } }
+/// let mut world = World::new();
+/// world.spawn((Position(0.0), Velocity(1.0)));
+/// let mut moving = world.prepare::<(&mut Position, &Velocity)>()?;
+/// for _ in 0..3 {
+///     moving.iter(&mut world)?.for_each(|(position, velocity)| position.0 += velocity.0);
+/// }
+/// # assert_eq!(world.query::<&Position>().next().unwrap().0, 3.0);
+/// # Ok::<(), ecs::QueryError>(())
+/// ```
+pub struct Prepared<Q: Query, F: Filter = ()> {
+    pub(super) state: QueryState<Q, F>,
+}
+
+impl<Q: Query, F: Filter> Prepared<Q, F> {
+    pub(crate) fn new(store: &mut Store) -> Result<Self, QueryError> {
+        Ok(Self {
+            state: QueryState::new(store)?,
+        })
+    }
+
+    pub(crate) fn run<'w>(
+        &'w mut self,
+        store: &'w mut Store,
+    ) -> Result<QueryIter<'w, Q, F>, QueryError> {
+        self.state.core.update(store)?;
+        Ok(QueryIter::new(&mut self.state, store))
+    }
+
+    pub(crate) fn state(&mut self) -> &mut QueryState<Q, F> {
+        &mut self.state
+    }
+
+    /// What preparing and running the query has cost so far.
+    pub fn statistics(&self) -> QueryStatistics {
+        self.state.statistics()
+    }
+}
+
+impl<Q: ReadOnlyQuery> Prepared<Q> {
+    pub(crate) fn look<'w>(&'w mut self, store: &'w Store) -> Result<View<'w, Q>, QueryError> {
+        self.state.core.update(store)?;
+        Ok(View {
+            state: &self.state,
+            store,
+        })
+    }
+}
+
+/// Random access to the matches of a read-only query. See [`Prepared::view`].
+pub struct View<'w, Q: Query> {
+    state: &'w QueryState<Q, ()>,
+    store: &'w Store,
+}
+
+impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
+    /// The item of an entity; `None` when it is not alive or does not match.
+    ///
+    /// Constant time: slot, archetype, column (for a sparse kind its set).
+    #[inline]
+    pub fn get(&self, entity: Entity) -> Option<Q::Item<'w>> {
+        let (number, row) = self.store.entities.locate(entity)?;
+        let at = self.state.core.place_of(number)?;
+        let positions = self.state.core.positions_of(at);
+        let archetype = self.store.archetypes.get(number)?;
+        Q::read(
+            &self.state.core.query,
+            &Place {
+                archetype,
+                positions,
+                row,
+                entity,
+                sparse: &self.store.sparse,
+            },
+        )
+    }
+}

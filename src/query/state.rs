@@ -1,0 +1,186 @@
+//! The prepared state of a query: its terms resolved in one world, and the archetypes that match.
+
+use smallvec::SmallVec;
+
+use super::access::{Bound, Requests};
+use super::cells::ABSENT;
+use super::error::QueryError;
+use super::fetch::Query;
+use super::filter::Filter;
+use crate::store::Store;
+
+/// What preparing a query has cost so far, and what it found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueryStatistics {
+    /// Archetypes that match.
+    pub matched: usize,
+    /// How often an archetype was looked at to see whether it matches: once each, when it is new.
+    pub examined: u64,
+    /// How often a matching archetype was visited by an iteration, empty ones included.
+    pub visited: u64,
+}
+
+/// The prepared state of a query, with what its runs write.
+pub(crate) struct QueryState<Q: Query, F: Filter> {
+    pub(crate) core: QueryCore<Q, F>,
+    pub(super) scratch: Scratch,
+}
+
+/// What a run of a query writes while it reads the rest of the state.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// Rows that pass, of the archetype at hand; kept for its memory.
+    pub(super) bits: Vec<u64>,
+    pub(super) visited: u64,
+}
+
+impl<Q: Query, F: Filter> QueryState<Q, F> {
+    pub(crate) fn new(store: &mut Store) -> Result<Self, QueryError> {
+        Ok(Self {
+            core: QueryCore::new(store)?,
+            scratch: Scratch::default(),
+        })
+    }
+
+    pub(crate) fn statistics(&self) -> QueryStatistics {
+        let matched = self.core.matches.len();
+        QueryStatistics {
+            matched,
+            examined: self.core.examined,
+            visited: self.scratch.visited,
+        }
+    }
+}
+
+pub(crate) struct QueryCore<Q: Query, F: Filter> {
+    world: u64,
+    epoch: u64,
+    seen: usize,
+    pub(super) bound: Bound,
+    pub(super) query: Q::State,
+    pub(super) filter: F::State,
+    /// The numbers of the matching archetypes, ascending.
+    pub(super) matches: Vec<u32>,
+    /// For each match, the column of each request, or `ABSENT`.
+    pub(super) positions: Vec<u16>,
+    /// By archetype: its place in `matches`, or `u32::MAX`.
+    pub(super) match_of: Vec<u32>,
+    /// Sets that an entity must be in.
+    pub(super) needs_sparse: SmallVec<[u32; 2]>,
+    pub(super) by_row: bool,
+    pub(super) last_run: u64,
+    examined: u64,
+}
+
+impl<Q: Query, F: Filter> QueryCore<Q, F> {
+    fn new(store: &mut Store) -> Result<Self, QueryError> {
+        let mut requests = Requests::new(store);
+        Q::collect(&mut requests);
+        let filter = F::collect(&mut requests);
+        let bound = requests.finish()?;
+        let query = Q::bind(&bound);
+        let required = bound.list.iter().filter(|request| request.required);
+        let needs_sparse: SmallVec<[u32; 2]> =
+            required.filter_map(|request| request.sparse).collect();
+        let reaches_sparse = bound.list.iter().any(|request| request.sparse.is_some());
+        let by_row = F::by_row(&filter) || reaches_sparse;
+        let mut state = Self {
+            world: store.id(),
+            epoch: store.epoch(),
+            seen: 0,
+            bound,
+            query,
+            filter,
+            matches: Vec::new(),
+            positions: Vec::new(),
+            match_of: Vec::new(),
+            needs_sparse,
+            by_row,
+            last_run: 0,
+            examined: 0,
+        };
+        state.update(store)?;
+        Ok(state)
+    }
+
+    /// Whether the state is of this world.
+    #[inline]
+    pub(crate) fn is_of(&self, store: &Store) -> bool {
+        self.world == store.id()
+    }
+
+    /// Whether the state is of this world and knows all its archetypes.
+    #[inline]
+    pub(crate) fn is_current(&self, store: &Store) -> bool {
+        self.world == store.id()
+            && self.epoch == store.epoch()
+            && self.seen == store.archetypes.len()
+    }
+
+    /// Learns the archetypes that are new.
+    ///
+    /// # Errors
+    /// [`QueryError::ForeignWorld`] for another world than the one the query was prepared for.
+    #[inline]
+    pub(crate) fn update(&mut self, store: &Store) -> Result<(), QueryError> {
+        if self.is_current(store) {
+            Ok(())
+        } else {
+            self.learn(store)
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, store: &Store) -> Result<(), QueryError> {
+        if self.world != store.id() {
+            return Err(QueryError::ForeignWorld);
+        }
+        if self.epoch != store.epoch() {
+            self.epoch = store.epoch();
+            self.seen = 0;
+            self.matches.clear();
+            self.positions.clear();
+            self.match_of.clear();
+        }
+        for (number, archetype) in store.archetypes.iter().enumerate().skip(self.seen) {
+            self.examined += 1;
+            let mut positions: SmallVec<[u16; 16]> = SmallVec::new();
+            for request in &self.bound.list {
+                positions.push(
+                    archetype
+                        .position(request.kind)
+                        .map_or(ABSENT, |at| at as u16),
+                );
+            }
+            let needs = self.bound.list.iter().zip(&positions);
+            let has_all = needs.clone().all(|(request, at)| {
+                !request.required || request.sparse.is_some() || *at != ABSENT
+            });
+            if has_all && F::admits(&self.filter, archetype) {
+                self.match_of.push(self.matches.len() as u32);
+                self.matches.push(number as u32);
+                self.positions.extend(positions);
+            } else {
+                self.match_of.push(u32::MAX);
+            }
+        }
+        self.seen = store.archetypes.len();
+        Ok(())
+    }
+
+    /// The columns of the match with this place in `matches`.
+    #[inline]
+    pub(super) fn positions_of(&self, place: usize) -> &[u16] {
+        let width = self.bound.list.len();
+        self.positions
+            .get(place * width..(place + 1) * width)
+            .unwrap_or_default()
+    }
+
+    /// Where an archetype stands in `matches`.
+    #[inline]
+    pub(super) fn place_of(&self, archetype: usize) -> Option<usize> {
+        let place = *self.match_of.get(archetype)? as usize;
+        (place < self.matches.len()).then_some(place)
+    }
+}

@@ -1,0 +1,195 @@
+//! The walk of a query over the archetypes that match, in the order of their creation.
+
+use smallvec::SmallVec;
+
+use super::cells::{Cells, EntityRows, entity_at};
+use super::fetch::Query;
+use super::filter::{Filter, FilterRows};
+use super::state::{QueryCore, Scratch};
+use crate::base::entity::Entity;
+use crate::store::Store;
+use crate::store::archetype::Archetype;
+use crate::store::entities::Slot;
+use crate::store::sparse::SparseView;
+
+/// The matching archetypes that are left, each given out once.
+pub(super) struct Walk<'w, Q: Query, F: Filter> {
+    state: &'w QueryCore<Q, F>,
+    archetypes: &'w mut [Archetype],
+    /// The number of the first of `archetypes`.
+    base: usize,
+    /// The next match.
+    next: usize,
+    slots: &'w [Slot],
+    views: SmallVec<[SparseView<'w>; 2]>,
+    since: u64,
+    now: u64,
+}
+
+/// One archetype as a query reaches it.
+pub(super) struct Stop<'w, Q: Query> {
+    pub(super) fetch: Q::Fetch<'w>,
+    pub(super) ids: &'w [u32],
+    slots: &'w [Slot],
+    /// Rows are to be taken one by one: those that `bits` names, or all of them.
+    pub(super) by_row: bool,
+    /// A column written without marks of its own keeps ticks: a row that is not yielded must not be marked.
+    pub(super) marks_rows: bool,
+}
+
+impl<Q: Query> Stop<'_, Q> {
+    /// The entities whose rows pass.
+    pub(super) fn selected(&self, bits: &[u64]) -> impl Iterator<Item = Entity> {
+        self.ids.iter().enumerate().filter_map(move |(row, &id)| {
+            let passes = !self.by_row
+                || bits
+                    .get(row / 64)
+                    .is_some_and(|word| word & (1 << (row % 64)) != 0);
+            passes.then(|| entity_at(self.slots, id)).flatten()
+        })
+    }
+}
+
+impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
+    /// Begins a run that asks what changed after the tick `since`.
+    pub(super) fn new(
+        state: &'w QueryCore<Q, F>,
+        store: &'w mut Store,
+        since: u64,
+        now: u64,
+    ) -> Self {
+        let Store {
+            archetypes,
+            entities,
+            sparse,
+            ..
+        } = store;
+        let mut views = SmallVec::new();
+        if state.by_row {
+            for (number, set) in sparse.iter_mut().enumerate() {
+                let written = state
+                    .bound
+                    .list
+                    .iter()
+                    .any(|r| r.writes() && r.sparse == Some(number as u32));
+                views.push(if written { set.view_mut() } else { set.view() });
+            }
+        }
+        Self {
+            state,
+            archetypes,
+            base: 0,
+            next: 0,
+            slots: entities.slots(),
+            views,
+            since,
+            now,
+        }
+    }
+
+    /// Goes to the next archetype with rows. For one that is taken row by row, the scratch's bits say which rows pass.
+    #[inline]
+    pub(super) fn advance(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+        loop {
+            let place = self.next;
+            let number = *self.state.matches.get(place)? as usize;
+            self.next += 1;
+            scratch.visited += 1;
+            let archetypes = std::mem::take(&mut self.archetypes);
+            let (archetype, rest) = archetypes
+                .get_mut(number - self.base..)?
+                .split_first_mut()?;
+            self.archetypes = rest;
+            self.base = number + 1;
+            if archetype.len() == 0 {
+                continue;
+            }
+            if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
+                continue;
+            }
+            return Some(self.stop(place, archetype));
+        }
+    }
+
+    /// Goes to one archetype ahead. The scratch's bits say which rows pass, where rows are told apart.
+    pub(super) fn go_to(&mut self, place: usize, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+        let number = *self.state.matches.get(place)? as usize;
+        let archetypes = std::mem::take(&mut self.archetypes);
+        let (archetype, rest) = archetypes
+            .get_mut(number.checked_sub(self.base)?..)?
+            .split_first_mut()?;
+        self.archetypes = rest;
+        self.base = number + 1;
+        if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
+            return None;
+        }
+        Some(self.stop(place, archetype))
+    }
+
+    #[inline]
+    fn stop(&self, place: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
+        let (ids, columns) = archetype.parts_mut();
+        let rows = EntityRows {
+            ids,
+            slots: self.slots,
+        };
+        let positions = self.state.positions_of(place);
+        let mut cells = Cells::exclusive(
+            columns,
+            rows,
+            &self.state.bound,
+            positions,
+            &self.views,
+            self.now,
+        );
+        let marks_rows = cells.marks_rows;
+        let fetch = Q::fetch(&self.state.query, &mut cells);
+        Stop {
+            fetch,
+            ids,
+            slots: self.slots,
+            by_row: self.state.by_row,
+            marks_rows,
+        }
+    }
+
+    /// Which rows of an archetype pass; false when none does.
+    fn select(&self, number: usize, archetype: &Archetype, bits: &mut Vec<u64>) -> bool {
+        let needed = || {
+            self.state
+                .needs_sparse
+                .iter()
+                .filter_map(|set| self.views.get(*set as usize))
+        };
+        if needed().any(|view| view.count(number) == 0) {
+            return false;
+        }
+        let rows = FilterRows {
+            archetype,
+            views: &self.views,
+            since: self.since,
+        };
+        let lens = F::lens(&self.state.filter, &rows);
+        let len = archetype.len();
+        bits.clear();
+        let mut any = 0;
+        for first in (0..len).step_by(64) {
+            let left = len - first;
+            let mut word =
+                F::word(&lens, first) & if left < 64 { (1 << left) - 1 } else { u64::MAX };
+            for view in needed() {
+                let mut rest = word;
+                while rest != 0 {
+                    let bit = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    if !view.has(archetype.ids()[first + bit]) {
+                        word &= !(1 << bit);
+                    }
+                }
+            }
+            any |= word;
+            bits.push(word);
+        }
+        any != 0
+    }
+}

@@ -1,0 +1,230 @@
+//! The world as JSON.
+
+use std::cell::RefCell;
+use std::io;
+
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::World;
+use super::error::ExportError;
+use super::key::EntityKey;
+use super::references;
+use crate::base::entity::Entity;
+use crate::store::Store;
+use crate::store::handles::EntityHandle;
+use crate::store::kinds::KindId;
+
+/// What becomes of a reference to an entity that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dangling {
+    /// It becomes null.
+    #[default]
+    Null,
+    /// It is an error.
+    Error,
+}
+
+impl World {
+    /// All entities with their components as JSON: `{"Entities": {handle: {"Handle": …, "Components": {…}}}}`.
+    ///
+    /// Keys are sorted by their bytes, so equal worlds give equal text, whatever the order they were built in.
+    /// What is empty is left out. References to entities that are gone become null.
+    ///
+    /// ```
+    /// # use ecs::{Component, Value, World, json};
+    /// # struct Health(i32);
+    /// # impl Component for Health { fn type_name() -> &'static str { "Health" } fn export(&self) -> Value { json!(self.0) } }
+    /// let mut world = World::new();
+    /// world.spawn_named("door", Health(7))?;
+    /// let expected = json!({"Entities": {"door": {"Components": {"Health": 7}, "Handle": "door"}}});
+    /// assert_eq!(world.export(), expected);
+    /// # Ok::<(), ecs::EntityError>(())
+    /// ```
+    pub fn export(&self) -> Value {
+        let mut object = Map::new();
+        object.extend(
+            self.export_entities()
+                .map(|entities| ("Entities".to_owned(), entities)),
+        );
+        Value::Object(object)
+    }
+
+    /// One entity as JSON: `{"Handle": …, "Components": {…}}`; `None` when it is not alive.
+    pub fn export_entity(&self, key: impl EntityKey) -> Option<Value> {
+        let entity = key
+            .find(&self.store)
+            .filter(|entity| self.store.entities.is_live(*entity))?;
+        let fault = RefCell::new(None);
+        serde_json::to_value(EntityExport {
+            store: &self.store,
+            entity,
+            dangling: Dangling::Null,
+            fault: &fault,
+        })
+        .ok()
+    }
+
+    /// Writes what [`export`](Self::export) gives, without building it first: one component at a time.
+    ///
+    /// # Errors
+    /// [`ExportError::Write`], and [`ExportError::DanglingReference`] where `dangling` asks for it; what was
+    /// written until then stays written.
+    pub fn export_to(&self, writer: impl io::Write, dangling: Dangling) -> Result<(), ExportError> {
+        let export = EntitiesExport::new(self, dangling);
+        let document = WorldExport(&export);
+        export.finish(serde_json::to_writer(writer, &document))
+    }
+
+    /// The `Entities` of an export; `None` when there are none.
+    pub(crate) fn export_entities(&self) -> Option<Value> {
+        let export = EntitiesExport::new(self, Dangling::Null);
+        (!self.is_empty()).then(|| serde_json::to_value(&export).unwrap_or_default())
+    }
+}
+
+struct WorldExport<'a, 'w>(&'a EntitiesExport<'w>);
+
+impl Serialize for WorldExport<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if !self.0.is_empty() {
+            map.serialize_entry("Entities", self.0)?;
+        }
+        map.end()
+    }
+}
+
+/// The `Entities` object of an export, to be serialised.
+pub(crate) struct EntitiesExport<'w> {
+    store: &'w Store,
+    sorted: Vec<(EntityHandle<'w>, Entity)>,
+    dangling: Dangling,
+    fault: RefCell<Option<ExportError>>,
+}
+
+impl<'w> EntitiesExport<'w> {
+    pub(crate) fn new(world: &'w World, dangling: Dangling) -> Self {
+        let mut sorted: Vec<_> = world
+            .entities()
+            .map(|entity| (entity.handle(), entity.id()))
+            .collect();
+        sorted.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+        Self {
+            store: &world.store,
+            sorted,
+            dangling,
+            fault: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// The outcome of serialising: a dangling reference, if that is what ended it.
+    pub(crate) fn finish(&self, outcome: serde_json::Result<()>) -> Result<(), ExportError> {
+        outcome.map_err(|error| self.fault.take().unwrap_or(ExportError::Write(error)))
+    }
+}
+
+impl Serialize for EntitiesExport<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.sorted.len()))?;
+        for (handle, entity) in &self.sorted {
+            let (store, dangling, fault) = (self.store, self.dangling, &self.fault);
+            map.serialize_entry(
+                handle.as_str(),
+                &EntityExport {
+                    store,
+                    entity: *entity,
+                    dangling,
+                    fault,
+                },
+            )?;
+        }
+        map.end()
+    }
+}
+
+struct EntityExport<'a> {
+    store: &'a Store,
+    entity: Entity,
+    dangling: Dangling,
+    fault: &'a RefCell<Option<ExportError>>,
+}
+
+impl Serialize for EntityExport<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kinds = self.store.kinds_at(self.entity);
+        let handle = self.store.handles.of(self.entity, &self.store.entities);
+        let mut map = serializer.serialize_map(None)?;
+        if !kinds.is_empty() {
+            map.serialize_entry(
+                "Components",
+                &ComponentsExport {
+                    of: self,
+                    kinds: &kinds,
+                    handle: &handle,
+                },
+            )?;
+        }
+        map.serialize_entry("Handle", handle.as_str())?;
+        map.end()
+    }
+}
+
+struct ComponentsExport<'a> {
+    of: &'a EntityExport<'a>,
+    kinds: &'a [KindId],
+    handle: &'a str,
+}
+
+impl Serialize for ComponentsExport<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let store = self.of.store;
+        let mut map = serializer.serialize_map(Some(self.kinds.len()))?;
+        for kind in self.kinds {
+            let Some(component) = store.component_of(self.of.entity, *kind) else {
+                continue;
+            };
+            let kind = store.kinds.get(*kind);
+            let mut value = component.export();
+            for field in kind.ty.entity_fields() {
+                references::visit(&mut value, field, &mut |place, path| {
+                    self.reference(place, &kind.name, path)
+                })
+                .map_err(|()| {
+                    S::Error::custom("a component refers to an entity that does not exist")
+                })?;
+            }
+            map.serialize_entry(&*kind.name, &value)?;
+        }
+        map.end()
+    }
+}
+
+impl ComponentsExport<'_> {
+    /// Puts the handle in the place of an id.
+    fn reference(&self, place: &mut Value, type_name: &str, path: &str) -> Result<(), ()> {
+        let Some(bits) = place.as_u64() else {
+            return Ok(());
+        };
+        let store = self.of.store;
+        let entity = Entity::from_bits(bits).filter(|entity| store.entities.is_live(*entity));
+        match (entity, self.of.dangling) {
+            (Some(entity), _) => {
+                *place = Value::from(store.handles.of(entity, &store.entities).as_str())
+            }
+            (None, Dangling::Null) => *place = Value::Null,
+            (None, Dangling::Error) => {
+                let path =
+                    references::pointer(&["Entities", self.handle, "Components", type_name]) + path;
+                *self.of.fault.borrow_mut() = Some(ExportError::DanglingReference { path });
+                return Err(());
+            }
+        }
+        Ok(())
+    }
+}

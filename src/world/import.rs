@@ -1,0 +1,323 @@
+//! Reading an export back.
+//!
+//! Everything is checked and every component is built before anything is attached, so a refused import changes
+//! nothing. Ids are reserved first, because components may refer to each other's entities in circles; an import that
+//! is refused gives them up.
+
+use serde_json::{Map, Value};
+
+use self::strict::parse;
+use super::World;
+use super::error::{ImportError, ImportErrorKind};
+use super::export::Dangling;
+use super::references::{self, pointer};
+use super::registry::{ComponentRegistry, Reader};
+use crate::base::caught::FirstPanic;
+use crate::base::entity::Entity;
+use crate::base::hash::SeededMap;
+use crate::store::component::Component;
+use crate::store::handles::Refusal;
+
+mod strict;
+
+/// How much text an import reads, and what it does with references to nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportLimits {
+    /// The longest text, in bytes; 64 MiB unless told otherwise.
+    pub max_bytes: usize,
+    /// The deepest nesting of arrays and objects; 64 unless told otherwise, and 127 at most.
+    pub max_depth: usize,
+    /// What a reference to an entity that is neither in the import nor in the world becomes.
+    pub dangling: Dangling,
+}
+
+impl Default for ImportLimits {
+    fn default() -> Self {
+        Self {
+            max_bytes: 64 << 20,
+            max_depth: 64,
+            dangling: Dangling::Error,
+        }
+    }
+}
+
+/// What an import made, and what it leaves to the caller.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The entities, in the order of their handles.
+    pub entities: Vec<Entity>,
+    /// The `Handle` of the container that was exported, if it was one.
+    pub handle: Option<String>,
+    /// The exported `Systems`, by handle.
+    pub systems: Map<String, Value>,
+}
+
+/// An entity as the import describes it.
+struct Draft<'v> {
+    handle: &'v str,
+    components: Vec<(&'v str, Reader, &'v Value)>,
+}
+
+type Built = Vec<(String, Reader, Box<dyn Component>)>;
+
+fn fault(path: String, kind: ImportErrorKind) -> ImportError {
+    ImportError { path, kind }
+}
+
+fn object<'v>(value: &'v Value, path: &[&str]) -> Result<&'v Map<String, Value>, ImportError> {
+    let got = match value {
+        Value::Object(object) => return Ok(object),
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    Err(fault(pointer(path), ImportErrorKind::NotAnObject { got }))
+}
+
+impl World {
+    /// Rebuilds what [`export`](Self::export) (of a world or of a container) gave: the same handles and the same
+    /// components. Generated handles come back as chosen ones with the same text.
+    ///
+    /// Fields that hold entities ([`Component::entity_fields`]) are mapped to the new ids; they may refer to the
+    /// import itself, in circles too, and to entities that the world has already.
+    ///
+    /// # Errors
+    /// [`ImportError`], which names the place. Nothing has changed then.
+    pub fn import(
+        &mut self,
+        types: &ComponentRegistry,
+        value: &Value,
+    ) -> Result<Imported, ImportError> {
+        self.import_with(types, value, Dangling::Error)
+    }
+
+    /// Rebuilds an export from its text, within limits. A key that stands twice is an error.
+    ///
+    /// # Errors
+    /// [`ImportError`], which names the place. Nothing has changed then.
+    pub fn import_text(
+        &mut self,
+        types: &ComponentRegistry,
+        text: &str,
+        limits: ImportLimits,
+    ) -> Result<Imported, ImportError> {
+        if text.len() > limits.max_bytes {
+            let kind = ImportErrorKind::TooLong {
+                bytes: text.len(),
+                limit: limits.max_bytes,
+            };
+            return Err(fault(String::new(), kind));
+        }
+        let value = parse(text, limits.max_depth)?;
+        self.import_with(types, &value, limits.dangling)
+    }
+
+    fn import_with(
+        &mut self,
+        types: &ComponentRegistry,
+        value: &Value,
+        dangling: Dangling,
+    ) -> Result<Imported, ImportError> {
+        let (drafts, mut imported) = read_document(types, value)?;
+        for draft in &drafts {
+            self.check_import_handle(draft.handle)?;
+        }
+        let mut ids = Vec::with_capacity(drafts.len());
+        let mut panics = FirstPanic::default();
+        let built = if self.reserve_all(drafts.len(), &mut ids) {
+            // Reading a component is user code; should it panic, the ids are given up before that goes on.
+            panics.run(|| self.build(&drafts, &ids, dangling))
+        } else {
+            Some(Err(fault(
+                pointer(&["Entities"]),
+                ImportErrorKind::OutOfSlots,
+            )))
+        };
+        let built = match built {
+            Some(Ok(built)) => built,
+            failed => {
+                for id in ids.into_iter().rev() {
+                    self.store.release_id(id);
+                }
+                panics.resume();
+                return Err(failed
+                    .and_then(Result::err)
+                    .unwrap_or_else(|| fault(String::new(), ImportErrorKind::OutOfSlots)));
+            }
+        };
+        for ((draft, id), components) in drafts.iter().zip(&ids).zip(built) {
+            let mut kinds = Vec::with_capacity(components.len());
+            for (name, reader, component) in components {
+                kinds.extend(
+                    self.store
+                        .intern(Some(&name), reader.ty)
+                        .map(|kind| (kind, component)),
+                );
+            }
+            self.store.spawn_boxed(*id, kinds);
+            let chosen = self.store.choose_handle(draft.handle, *id);
+            debug_assert!(chosen.is_ok(), "the handle was checked");
+        }
+        imported.entities = ids;
+        Ok(imported)
+    }
+
+    fn check_import_handle(&self, handle: &str) -> Result<(), ImportError> {
+        self.store
+            .handles
+            .check(handle, &self.store.entities)
+            .map_err(|refusal| {
+                let kind = match refusal {
+                    Refusal::Empty => ImportErrorKind::EmptyHandle,
+                    Refusal::Taken(_) => ImportErrorKind::HandleTaken {
+                        handle: handle.to_owned(),
+                    },
+                    Refusal::NotIssued => ImportErrorKind::HandleNotIssued {
+                        handle: handle.to_owned(),
+                    },
+                };
+                fault(pointer(&["Entities", handle]), kind)
+            })
+    }
+
+    fn reserve_all(&mut self, count: usize, ids: &mut Vec<Entity>) -> bool {
+        if self.store.entities.remaining() < count {
+            return false;
+        }
+        while ids.len() < count
+            && let Ok(id) = self.store.reserve_id()
+        {
+            ids.push(id);
+        }
+        ids.len() == count
+    }
+
+    fn build(
+        &self,
+        drafts: &[Draft<'_>],
+        ids: &[Entity],
+        dangling: Dangling,
+    ) -> Result<Vec<Built>, ImportError> {
+        let new: SeededMap<&str, Entity> = drafts
+            .iter()
+            .map(|draft| draft.handle)
+            .zip(ids.iter().copied())
+            .collect();
+        let entity = |handle: &str| new.get(handle).copied().or_else(|| self.find(handle));
+        drafts
+            .iter()
+            .map(|draft| build_components(draft, &entity, dangling))
+            .collect()
+    }
+}
+
+fn build_components(
+    draft: &Draft<'_>,
+    entity: &dyn Fn(&str) -> Option<Entity>,
+    dangling: Dangling,
+) -> Result<Built, ImportError> {
+    let mut built = Vec::with_capacity(draft.components.len());
+    for (name, reader, value) in &draft.components {
+        let path = || pointer(&["Entities", draft.handle, "Components", name]);
+        let mut value = (*value).clone();
+        for field in reader.ty.entity_fields() {
+            references::visit(&mut value, field, &mut |place, inner| {
+                let Some(handle) = place.as_str() else {
+                    return Ok(());
+                };
+                match (entity(handle), dangling) {
+                    (Some(entity), _) => *place = Value::from(entity.to_bits()),
+                    (None, Dangling::Null) => *place = Value::Null,
+                    (None, Dangling::Error) => {
+                        let kind = ImportErrorKind::DanglingReference {
+                            handle: handle.to_owned(),
+                        };
+                        return Err(fault(path() + inner, kind));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let component = (reader.read)(value).map_err(|error| {
+            fault(
+                path(),
+                ImportErrorKind::BadValue {
+                    rust_name: reader.ty.rust_name(),
+                    error,
+                },
+            )
+        })?;
+        built.push(((*name).to_owned(), *reader, component));
+    }
+    Ok(built)
+}
+
+fn read_document<'v>(
+    types: &ComponentRegistry,
+    value: &'v Value,
+) -> Result<(Vec<Draft<'v>>, Imported), ImportError> {
+    let mut imported = Imported {
+        entities: Vec::new(),
+        handle: None,
+        systems: Map::new(),
+    };
+    let mut drafts = Vec::new();
+    for (key, member) in object(value, &[])? {
+        match (key.as_str(), member) {
+            ("Handle", Value::String(handle)) => imported.handle = Some(handle.clone()),
+            ("Entities", member) => drafts = read_entities(types, object(member, &["Entities"])?)?,
+            ("Systems", member) => imported.systems = object(member, &["Systems"])?.clone(),
+            _ => return Err(fault(pointer(&[key]), ImportErrorKind::UnexpectedMember)),
+        }
+    }
+    Ok((drafts, imported))
+}
+
+fn read_entities<'v>(
+    types: &ComponentRegistry,
+    entities: &'v Map<String, Value>,
+) -> Result<Vec<Draft<'v>>, ImportError> {
+    let mut drafts = Vec::with_capacity(entities.len());
+    for (handle, value) in entities {
+        let mut components = Vec::new();
+        for (key, member) in object(value, &["Entities", handle])? {
+            match key.as_str() {
+                "Handle" if member.as_str() == Some(handle) => {}
+                "Handle" => {
+                    let kind = ImportErrorKind::HandleMismatch {
+                        expected: handle.clone(),
+                    };
+                    return Err(fault(pointer(&["Entities", handle, "Handle"]), kind));
+                }
+                "Components" => {
+                    for (name, value) in object(member, &["Entities", handle, "Components"])? {
+                        let reader =
+                            types
+                                .reader(name)
+                                .filter(|_| !name.is_empty())
+                                .ok_or_else(|| {
+                                    let kind = ImportErrorKind::UnknownType {
+                                        type_name: name.clone(),
+                                    };
+                                    fault(pointer(&["Entities", handle, "Components", name]), kind)
+                                })?;
+                        components.push((name.as_str(), reader, value));
+                    }
+                }
+                _ => {
+                    return Err(fault(
+                        pointer(&["Entities", handle, key]),
+                        ImportErrorKind::UnexpectedMember,
+                    ));
+                }
+            }
+        }
+        drafts.push(Draft { handle, components });
+    }
+    // The same order whether or not the map keeps the text's.
+    drafts.sort_by(|a, b| a.handle.as_bytes().cmp(b.handle.as_bytes()));
+    Ok(drafts)
+}

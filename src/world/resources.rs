@@ -1,0 +1,167 @@
+//! Resources: named blocks of bytes, and typed singletons.
+
+use std::any::{Any, TypeId};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::World;
+use crate::base::caught::FirstPanic;
+use crate::base::hash::{SeededMap, TypeMap};
+
+/// A block of bytes, read-only once it is added to a world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resource(Vec<u8>);
+
+impl Resource {
+    /// The bytes, without a copy.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Resource {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Deref for Resource {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Resource {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+struct Singleton {
+    value: Box<dyn Any + Send + Sync>,
+    /// The number of its last write.
+    written: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Resources {
+    blocks: SeededMap<String, Arc<Resource>>,
+    singletons: TypeMap<Singleton>,
+    /// Writes to singletons so far; numbers are not used again, whatever is removed.
+    writes: u64,
+}
+
+impl Resources {
+    pub(super) fn written<T: 'static>(&self) -> Option<u64> {
+        self.singletons
+            .get(&TypeId::of::<T>())
+            .map(|singleton| singleton.written)
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        for (_, singleton) in self.singletons.drain() {
+            panics.drop_value(singleton.value);
+        }
+        panics.resume();
+    }
+}
+
+impl World {
+    /// Adds a block of bytes under a name (any name, `""` too) and hands back the one that it replaces.
+    ///
+    /// The bytes are not copied. Whoever holds the replaced block keeps it as it was.
+    ///
+    /// ```
+    /// let mut world = ecs::World::new();
+    /// world.add_resource("tiles", vec![1, 2, 3]);
+    /// let tiles = world.resource_bytes("tiles").unwrap();
+    /// drop(world);
+    /// assert_eq!(tiles[..], [1, 2, 3]);
+    /// ```
+    pub fn add_resource(
+        &mut self,
+        name: impl Into<String>,
+        bytes: impl Into<Resource>,
+    ) -> Option<Arc<Resource>> {
+        self.add_shared_resource(name, Arc::new(bytes.into()))
+    }
+
+    /// Adds a shared block of bytes under a name and hands back the one that it replaces.
+    pub fn add_shared_resource(
+        &mut self,
+        name: impl Into<String>,
+        block: Arc<Resource>,
+    ) -> Option<Arc<Resource>> {
+        self.resources.blocks.insert(name.into(), block)
+    }
+
+    /// Adds a set of shared blocks; of two under one name the later one stays.
+    pub fn add_resources<N: Into<String>>(
+        &mut self,
+        blocks: impl IntoIterator<Item = (N, Arc<Resource>)>,
+    ) {
+        self.resources
+            .blocks
+            .extend(blocks.into_iter().map(|(name, block)| (name.into(), block)));
+    }
+
+    /// The block under a name, shared, without a copy.
+    pub fn resource_bytes(&self, name: &str) -> Option<Arc<Resource>> {
+        self.resources.blocks.get(name).cloned()
+    }
+
+    /// Removes the block under a name and hands it back.
+    pub fn remove_resource_bytes(&mut self, name: &str) -> Option<Arc<Resource>> {
+        self.resources.blocks.remove(name)
+    }
+
+    /// Puts the world's one `T` and hands back the one that was there.
+    ///
+    /// ```
+    /// struct Gravity(f32);
+    /// let mut world = ecs::World::new();
+    /// world.insert_resource(Gravity(9.81));
+    /// world.resource_mut::<Gravity>().unwrap().0 = 1.62;
+    /// assert_eq!(world.resource::<Gravity>().unwrap().0, 1.62);
+    /// ```
+    pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
+        self.resources.writes += 1;
+        let singleton = Singleton {
+            value: Box::new(value),
+            written: self.resources.writes,
+        };
+        let old = self
+            .resources
+            .singletons
+            .insert(TypeId::of::<T>(), singleton)?;
+        old.value.downcast().ok().map(|old| *old)
+    }
+
+    /// The world's `T`.
+    pub fn resource<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.resources
+            .singletons
+            .get(&TypeId::of::<T>())?
+            .value
+            .downcast_ref()
+    }
+
+    /// The world's `T`, to be changed; it counts as written.
+    pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> Option<&mut T> {
+        let singleton = self.resources.singletons.get_mut(&TypeId::of::<T>())?;
+        self.resources.writes += 1;
+        singleton.written = self.resources.writes;
+        singleton.value.downcast_mut()
+    }
+
+    /// Removes the world's `T` and hands it back.
+    pub fn remove_resource<T: Send + Sync + 'static>(&mut self) -> Option<T> {
+        let singleton = self.resources.singletons.remove(&TypeId::of::<T>())?;
+        singleton.value.downcast().ok().map(|value| *value)
+    }
+}
