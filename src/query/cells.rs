@@ -187,3 +187,17 @@ impl<'w> Cells<'w> {
             )
     }
 }
+
+/// Takes one element out of a mutable slice, `skip` elements ahead, and leaves those behind it.
+#[inline]
+pub(super) fn take_row<'w, T>(rows: &mut &'w mut [T], skip: usize) -> Option<&'w mut T> {
+    let (value, rest) = std::mem::take(rows).get_mut(skip..)?.split_first_mut()?;
+    *rows = rest;
+    Some(value)
+}
+
+type Ticks<'w> = Option<&'w mut [u64]>;
+
+pub(super) fn split_ticks(ticks: Ticks<'_>, at: usize) -> (Ticks<'_>, Ticks<'_>) {
+    ticks.map(|ticks| ticks.split_at_mut(at)).unzip()
+}

@@ -1,7 +1,7 @@
 //! The terms of queries.
 
 use super::access::{Access, Bound, Requests, Term};
-use super::cells::{Cells, EntityIter, EntityRows};
+use super::cells::{Cells, EntityIter, EntityRows, split_ticks, take_row};
 use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
 use crate::base::entity::Entity;
 use crate::store::archetype::Archetype;
@@ -231,20 +231,6 @@ impl<'w, T: Component> WriteFetch<'w, T> {
             }
         }
     }
-}
-
-/// Takes one element out of a mutable slice, `skip` elements ahead, and leaves those behind it.
-#[inline]
-pub(super) fn take_row<'w, T>(rows: &mut &'w mut [T], skip: usize) -> Option<&'w mut T> {
-    let (value, rest) = std::mem::take(rows).get_mut(skip..)?.split_first_mut()?;
-    *rows = rest;
-    Some(value)
-}
-
-type Ticks<'w> = Option<&'w mut [u64]>;
-
-pub(super) fn split_ticks(ticks: Ticks<'_>, at: usize) -> (Ticks<'_>, Ticks<'_>) {
-    ticks.map(|ticks| ticks.split_at_mut(at)).unzip()
 }
 
 /// A reference term under its own name or another: how both are written once.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::fetch::{split_ticks, take_row};
+use super::cells::{split_ticks, take_row};
 use crate::store::component::Component;
 use crate::store::sparse::SparseView;
 

@@ -64,7 +64,7 @@ impl Key {
 
     fn tag(&self, permuted: u64) -> u64 {
         let product =
-            u128::from(permuted ^ self.tag) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835_u128;
+            u128::from(permuted ^ self.tag).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         ((product >> 64) as u64 ^ self.tag.rotate_left(29)) >> (64 - TAG_BITS)
     }
 

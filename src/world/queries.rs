@@ -1,57 +1,13 @@
 //! Queries on a world: ad hoc, and prepared.
 
-use std::any::{Any, TypeId};
-
 use super::World;
 use super::entities::refuse;
 use crate::base::entity::Entity;
-use crate::base::hash::TypeMap;
 use crate::query::error::QueryError;
 use crate::query::fetch::{Query, ReadOnlyQuery};
 use crate::query::filter::{Filter, Timeless};
 use crate::query::iter::QueryIter;
 use crate::query::prepared::{Prepared, View};
-use crate::query::state::QueryState;
-use crate::store::Store;
-
-/// The prepared state of queries that are used without preparation, by their type.
-#[derive(Default)]
-pub(super) struct QueryCache(TypeMap<Box<dyn Any + Send + Sync>>);
-
-impl QueryCache {
-    fn state<'c, Q, F>(
-        &'c mut self,
-        store: &mut Store,
-    ) -> Result<&'c mut QueryState<Q, F>, QueryError>
-    where
-        Q: Query + 'static,
-        F: Filter + 'static,
-    {
-        let key = TypeId::of::<QueryState<Q, F>>();
-        if let Some(state) = self
-            .0
-            .get(&key)
-            .and_then(|state| state.downcast_ref::<QueryState<Q, F>>())
-            && state.core.is_of(store)
-        {
-            // Found as it should be; looked up again below, because the borrow would last too long.
-        } else {
-            self.0
-                .insert(key, Box::new(QueryState::<Q, F>::new(store)?));
-        }
-        match self
-            .0
-            .get_mut(&key)
-            .and_then(|state| state.downcast_mut::<QueryState<Q, F>>())
-        {
-            Some(state) => {
-                state.core.update(store)?;
-                Ok(state)
-            }
-            None => Err(QueryError::ForeignWorld),
-        }
-    }
-}
 
 impl World {
     /// The entities that match a query. See [`Query`] for what can be asked, and [`QueryIter`] for the ways to

@@ -1,75 +1,10 @@
 //! Resources: named blocks of bytes, and typed singletons.
 
-use std::any::{Any, TypeId};
-use std::ops::Deref;
+use std::any::TypeId;
 use std::sync::Arc;
 
 use super::World;
-use crate::base::caught::FirstPanic;
-use crate::base::hash::{SeededMap, TypeMap};
-
-/// A block of bytes, read-only once it is added to a world.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resource(Vec<u8>);
-
-impl Resource {
-    /// The bytes, without a copy.
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl From<Vec<u8>> for Resource {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl Deref for Resource {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsRef<[u8]> for Resource {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-struct Singleton {
-    value: Box<dyn Any + Send + Sync>,
-    /// The number of its last write.
-    written: u64,
-}
-
-#[derive(Default)]
-pub(super) struct Resources {
-    blocks: SeededMap<String, Arc<Resource>>,
-    singletons: TypeMap<Singleton>,
-    /// Writes to singletons so far; numbers are not used again, whatever is removed.
-    writes: u64,
-}
-
-impl Resources {
-    pub(super) fn written<T: 'static>(&self) -> Option<u64> {
-        self.singletons
-            .get(&TypeId::of::<T>())
-            .map(|singleton| singleton.written)
-    }
-}
-
-impl Drop for Resources {
-    fn drop(&mut self) {
-        let mut panics = FirstPanic::default();
-        for (_, singleton) in self.singletons.drain() {
-            panics.drop_value(singleton.value);
-        }
-        panics.resume();
-    }
-}
+use super::values::{Resource, Singleton};
 
 impl World {
     /// Adds a block of bytes under a name (any name, `""` too) and hands back the one that it replaces.

@@ -1,0 +1,71 @@
+//! What resources are kept in.
+
+use std::any::{Any, TypeId};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::base::caught::FirstPanic;
+use crate::base::hash::{SeededMap, TypeMap};
+
+/// A block of bytes, read-only once it is added to a world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resource(Vec<u8>);
+
+impl Resource {
+    /// The bytes, without a copy.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Resource {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Deref for Resource {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Resource {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+pub(super) struct Singleton {
+    pub(super) value: Box<dyn Any + Send + Sync>,
+    /// The number of its last write.
+    pub(super) written: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Resources {
+    pub(super) blocks: SeededMap<String, Arc<Resource>>,
+    pub(super) singletons: TypeMap<Singleton>,
+    /// Writes to singletons so far; numbers are not used again, whatever is removed.
+    pub(super) writes: u64,
+}
+
+impl Resources {
+    pub(super) fn written<T: 'static>(&self) -> Option<u64> {
+        self.singletons
+            .get(&TypeId::of::<T>())
+            .map(|singleton| singleton.written)
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        for (_, singleton) in self.singletons.drain() {
+            panics.drop_value(singleton.value);
+        }
+        panics.resume();
+    }
+}
