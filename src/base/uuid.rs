@@ -452,7 +452,7 @@ fn step([a, b, c, d]: &mut [u64; 4]) -> u64 {
 /// A state of its own for each thread.
 ///
 /// The standard library keys `RandomState` with 128 bits of the operating system's randomness, drawn for each thread
-/// apart; SipHash under that key spreads them over the four words. The number of the seeding keeps the threads of one
+/// apart; `SipHash` under that key spreads them over the four words. The number of the seeding keeps the threads of one
 /// process apart even where the system has no randomness to give.
 #[cold]
 #[inline(never)]

@@ -7,11 +7,8 @@ mod format;
 mod mailbox;
 mod routes;
 
-pub(crate) use format::{Asked, json_type, take_apart};
 pub use format::{
     MessageError, MessageErrorKind, MessageLimits, check_container_message, check_manager_message,
     parse_message,
 };
-pub(crate) use mailbox::Pending;
 pub use mailbox::{Inbox, Mailbox, SendError, SendErrorKind};
-pub(crate) use routes::{Routes, submit};

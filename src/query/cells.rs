@@ -56,6 +56,15 @@ impl<'w> EntityRows<'w> {
     }
 }
 
+impl<'w> IntoIterator for &EntityRows<'w> {
+    type Item = Entity;
+    type IntoIter = EntityIter<'w>;
+
+    fn into_iter(self) -> EntityIter<'w> {
+        self.iter()
+    }
+}
+
 impl<'w> IntoIterator for EntityRows<'w> {
     type Item = Entity;
     type IntoIter = EntityIter<'w>;
@@ -96,7 +105,7 @@ pub(super) fn entity_at(slots: &[Slot], index: u32) -> Option<Entity> {
 /// The parts of one archetype that a query reaches. Each is taken by the term it belongs to.
 #[doc(hidden)]
 pub struct Cells<'w> {
-    cells: [Cell<'w>; MAX_TERMS],
+    columns: [Cell<'w>; MAX_TERMS],
     views: SmallVec<[SparseView<'w>; 2]>,
     pub(super) rows: EntityRows<'w>,
     pub(super) now: u64,
@@ -107,7 +116,7 @@ pub struct Cells<'w> {
 impl<'w> Cells<'w> {
     fn new(rows: EntityRows<'w>, views: &[SparseView<'w>], now: u64) -> Self {
         Self {
-            cells: [const { Cell::Empty }; MAX_TERMS],
+            columns: [const { Cell::Empty }; MAX_TERMS],
             views: SmallVec::from_slice(views),
             rows,
             now,
@@ -125,7 +134,8 @@ impl<'w> Cells<'w> {
     ) -> Self {
         let mut cells = Self::new(rows, views, now);
         let mut base = 0;
-        for ((request, &position), cell) in bound.list.iter().zip(positions).zip(&mut cells.cells) {
+        for ((request, &position), cell) in bound.list.iter().zip(positions).zip(&mut cells.columns)
+        {
             // Positions ascend, because requests and columns are sorted alike.
             let Some(skip) = (position as usize)
                 .checked_sub(base)
@@ -153,7 +163,7 @@ impl<'w> Cells<'w> {
     }
 
     pub(super) fn read<T: Component>(&self, term: Term) -> &'w [T] {
-        match self.cells.get(term.request as usize) {
+        match self.columns.get(term.request as usize) {
             Some(Cell::Shared(column)) => column.values().unwrap_or_default(),
             _ => &[],
         }
@@ -164,7 +174,7 @@ impl<'w> Cells<'w> {
         term: Term,
     ) -> (&'w mut [T], Option<&'w mut [u64]>) {
         let cell = self
-            .cells
+            .columns
             .get_mut(term.request as usize)
             .map(|cell| std::mem::replace(cell, Cell::Empty));
         match cell {
@@ -182,7 +192,7 @@ impl<'w> Cells<'w> {
     pub(super) fn has(&self, term: Term) -> bool {
         term.sparse.is_some()
             || !matches!(
-                self.cells.get(term.request as usize),
+                self.columns.get(term.request as usize),
                 None | Some(Cell::Empty)
             )
     }
@@ -190,6 +200,7 @@ impl<'w> Cells<'w> {
 
 /// Takes one element out of a mutable slice, `skip` elements ahead, and leaves those behind it.
 #[inline]
+#[allow(clippy::mut_mut, reason = "the slice itself moves on")]
 pub(super) fn take_row<'w, T>(rows: &mut &'w mut [T], skip: usize) -> Option<&'w mut T> {
     let (value, rest) = std::mem::take(rows).get_mut(skip..)?.split_first_mut()?;
     *rows = rest;

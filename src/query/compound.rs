@@ -174,7 +174,7 @@ pub trait Tuple: Query {
     type Nest<'w>: Iterator;
 
     fn nothing<'w>() -> Self::Nest<'w>;
-    fn flatten<'w>(row: <Self::Nest<'w> as Iterator>::Item) -> Self::Item<'w>;
+    fn flatten(row: <Self::Nest<'_> as Iterator>::Item) -> Self::Item<'_>;
 }
 
 /// Iterator over the rows of a tuple of terms.
@@ -226,7 +226,7 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn flatten<'w>(row: <Self::Nest<'w> as Iterator>::Item) -> Self::Item<'w> {
+            fn flatten(row: <Self::Nest<'_> as Iterator>::Item) -> Self::Item<'_> {
                 let nest!(pattern: $($left)+) = row;
                 ($($left,)+)
             }

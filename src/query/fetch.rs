@@ -507,7 +507,7 @@ impl Query for Entity {
 
 impl ReadOnlyQuery for Entity {
     #[inline]
-    fn read<'w>((): &(), place: &Place<'w, '_>) -> Option<Entity> {
+    fn read((): &(), place: &Place<'_, '_>) -> Option<Entity> {
         Some(place.entity)
     }
 }

@@ -1,5 +1,10 @@
 //! Floor 3: queries over the store.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "archetypes number fewer than 2^32, columns of an archetype fewer than 2^16"
+)]
+
 pub(crate) mod access;
 pub(crate) mod cells;
 pub(crate) mod compound;

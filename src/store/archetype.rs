@@ -79,7 +79,8 @@ impl NameKey {
     }
 }
 
-pub(crate) struct Archetype {
+#[doc(hidden)]
+pub struct Archetype {
     ids: Vec<u32>,
     columns: Vec<Column>,
     /// By column: the type id that `get::<T>` looks for.

@@ -85,7 +85,7 @@ impl RowWriter<'_> {
         self.next += 1;
         match destination {
             Destination::Column(at) => {
-                self.columns[at as usize].put(self.row, value, self.now, self.panics)
+                self.columns[at as usize].put(self.row, value, self.now, self.panics);
             }
             Destination::Sparse(at) => {
                 let old = self.sparse[at as usize].insert(self.id, self.archetype, value, self.now);
@@ -137,7 +137,7 @@ impl<T: Component> Bundle for T {
     }
 
     #[inline]
-    fn push(self, columns: &mut &mut Vec<T>) {
+    fn push(self, columns: &mut Self::Columns<'_>) {
         columns.push(self);
     }
 
@@ -162,7 +162,7 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     }
 
     #[inline]
-    fn push(self, columns: &mut &mut Vec<T>) {
+    fn push(self, columns: &mut Self::Columns<'_>) {
         columns.push(self.value);
     }
 

@@ -10,6 +10,10 @@
 //! 2. So after `self.type_id == TypeId::of::<T>()` the box's pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
 #![allow(
+    clippy::cast_ptr_alignment,
+    reason = "the box is a `Values<T>`, as its type id says"
+)]
+#![allow(
     unsafe_code,
     reason = "the keyed downcast, measured against `Any`: spawning 16 components 1.9 times faster"
 )]
@@ -181,19 +185,18 @@ impl Column {
         panics: &mut FirstPanic,
     ) {
         match self.rows_mut::<T>() {
-            Some(rows) => match rows.get_mut(row) {
-                Some(place) => {
+            Some(rows) => {
+                if let Some(place) = rows.get_mut(row) {
                     let old = std::mem::replace(place, value);
                     self.mark(row, now);
                     panics.drop_value(old);
-                }
-                None => {
+                } else {
                     rows.push(value);
                     if let Some(ticks) = &mut self.ticks {
                         ticks.push(now);
                     }
                 }
-            },
+            }
             None => wrong_column(self.kind),
         }
     }

@@ -151,7 +151,7 @@ impl Store {
         let mut kinds: Vec<KindId> = self.archetypes[number]
             .columns()
             .iter()
-            .map(|column| column.kind())
+            .map(super::column::Column::kind)
             .collect();
         if self.entities.is_sparse(entity.index()) {
             let sets = self

@@ -3,6 +3,11 @@
 //! The store knows structure only: what is where, and how it gets there. Queries stand above it, and what users
 //! see of both is the `World`.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "entities, rows and archetypes number fewer than 2^32, columns of an archetype fewer than 2^16"
+)]
+
 pub(crate) mod archetype;
 pub(crate) mod bundle;
 pub(crate) mod column;
@@ -46,7 +51,8 @@ pub(crate) struct BundleInfo {
 }
 
 /// Entities, kinds, archetypes and sparse sets of a world.
-pub(crate) struct Store {
+#[doc(hidden)]
+pub struct Store {
     id: u64,
     /// Changes whenever archetypes got new numbers; prepared queries then start afresh.
     epoch: u64,

@@ -17,7 +17,7 @@ impl Store {
             return self.take_sparse(entity, source, kind, |set, index| set.take(index, source));
         }
         let at = self.archetypes[source].position_of::<T>()?;
-        self.take_column(entity, source, row, at, |column, row| column.take(row))?
+        self.take_column(entity, source, row, at, super::column::Column::take)?
     }
 
     /// Takes the entity's component of a kind, in a box.

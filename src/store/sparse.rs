@@ -34,6 +34,7 @@ use super::component::Component;
 use super::kinds::{Kind, KindId};
 use crate::base::caught::FirstPanic;
 
+#[doc(hidden)]
 pub(crate) struct SparseSet {
     index: Vec<u32>,
     ids: Vec<u32>,
@@ -246,8 +247,9 @@ fn row_of(index: &[u32], entity: u32) -> Option<usize> {
 }
 
 /// A sparse set as a query sees it.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
-pub(crate) struct SparseView<'w> {
+pub struct SparseView<'w> {
     index: &'w [u32],
     counts: &'w [u32],
     rows: SparseRows<'w>,

@@ -212,7 +212,7 @@ impl Store {
             if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target]) {
                 now_in = to.len();
                 move_entity(from, to, row, &edge.moves, |column, row| {
-                    column.drop_row(row, &mut panics)
+                    column.drop_row(row, &mut panics);
                 });
                 if let Some(&moved) = from.ids().get(row) {
                     self.entities.set_row(moved, row as u32);
@@ -298,7 +298,7 @@ impl Store {
     }
 
     /// By column of `source`: its column in `target`, or [`LEAVES`].
-    pub(super) fn moves(&self, source: usize, target: usize) -> SmallVec<[u16; 16]> {
+    fn moves(&self, source: usize, target: usize) -> SmallVec<[u16; 16]> {
         let target = &self.archetypes[target];
         self.archetypes[source]
             .kinds()
@@ -343,7 +343,7 @@ impl Store {
         }
         let target_kinds = self.kinds_with(source, &[kind]);
         let target = self.archetype_of(&target_kinds);
-        self.relocate(entity, source, row, target, None);
+        self.relocate(entity, source, row, target);
         if let Some(at) = self.archetypes[target as usize].position(kind) {
             self.archetypes[target as usize].columns_mut()[at].push_boxed(value, now)?;
         }
@@ -387,16 +387,9 @@ impl Store {
             .find(|rival| self.has_kind(entity, *rival))
     }
 
-    /// Moves an entity to an archetype that has all its kinds, but for the column `taken`, whose row has gone
-    /// already. New columns are one row short until the caller pushes.
-    pub(super) fn relocate(
-        &mut self,
-        entity: Entity,
-        source: usize,
-        row: usize,
-        target: u32,
-        taken: Option<usize>,
-    ) {
+    /// Moves an entity to an archetype that has all its kinds. New columns are one row short until the caller
+    /// pushes.
+    fn relocate(&mut self, entity: Entity, source: usize, row: usize, target: u32) {
         if source == target as usize {
             return;
         }
@@ -404,11 +397,10 @@ impl Store {
         if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target as usize]) {
             let new_row = to.len();
             move_entity(from, to, row, &moves, |column, _| {
-                debug_assert!(
-                    taken.is_some(),
-                    "only a taken column is left behind, kind {:?}",
+                unreachable!(
+                    "the target has every kind of the source, kind {:?} too",
                     column.kind()
-                );
+                )
             });
             if let Some(&moved) = from.ids().get(row) {
                 self.entities.set_row(moved, row as u32);
@@ -425,7 +417,7 @@ impl Store {
 
 /// Moves a row's id and components; `left` disposes of what has no place in `to`.
 #[inline]
-pub(super) fn move_entity(
+fn move_entity(
     from: &mut Archetype,
     to: &mut Archetype,
     row: usize,

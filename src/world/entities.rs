@@ -262,7 +262,7 @@ impl World {
             .store
             .archetypes
             .iter()
-            .flat_map(|archetype| archetype.ids());
+            .flat_map(super::super::store::archetype::Archetype::ids);
         ids.filter_map(|index| {
             Some(EntityRef {
                 world: self,

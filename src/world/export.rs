@@ -215,7 +215,7 @@ impl ComponentsExport<'_> {
         let entity = Entity::from_bits(bits).filter(|entity| store.entities.is_live(*entity));
         match (entity, self.of.dangling) {
             (Some(entity), _) => {
-                *place = Value::from(store.handles.of(entity, &store.entities).as_str())
+                *place = Value::from(store.handles.of(entity, &store.entities).as_str());
             }
             (None, Dangling::Null) => *place = Value::Null,
             (None, Dangling::Error) => {

@@ -269,7 +269,7 @@ fn read_document<'v>(
         match (key.as_str(), member) {
             ("Handle", Value::String(handle)) => imported.handle = Some(handle.clone()),
             ("Entities", member) => drafts = read_entities(types, object(member, &["Entities"])?)?,
-            ("Systems", member) => imported.systems = object(member, &["Systems"])?.clone(),
+            ("Systems", member) => imported.systems.clone_from(object(member, &["Systems"])?),
             _ => return Err(fault(pointer(&[key]), ImportErrorKind::UnexpectedMember)),
         }
     }

@@ -1,5 +1,10 @@
 //! Floor 4: the world, which is what users see of entities, components, queries and resources.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "an entity key is an id or a borrowed text; taking it by value lets callers pass either as it is"
+)]
+
 mod cache;
 mod components;
 mod core;
@@ -21,7 +26,6 @@ pub use self::core::World;
 pub use self::entities::{EntityRef, SpawnedEntities, WorldStatistics};
 pub use self::error::{ExportError, ImportError, ImportErrorKind};
 pub use self::export::Dangling;
-pub(crate) use self::export::EntitiesExport;
 pub use self::import::{ImportLimits, Imported};
 pub use self::key::EntityKey;
 pub use self::marks::RemovalMarks;

@@ -145,6 +145,10 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
     /// # Errors
     /// [`QueryError::ForeignWorld`].
     #[inline]
+    #[allow(
+        clippy::iter_not_returning_iterator,
+        reason = "it refuses another world first"
+    )]
     pub fn iter<'w>(&'w mut self, world: &'w mut World) -> Result<QueryIter<'w, Q, F>, QueryError> {
         self.run(&mut world.store)
     }
