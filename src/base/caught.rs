@@ -4,13 +4,18 @@ use std::any::Any;
 use std::mem::{self, needs_drop};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::lock;
+use super::user::Mark;
+
 /// The first panic of a piece of work that had to be finished first.
 #[derive(Default)]
 pub(crate) struct FirstPanic(Option<Box<dyn Any + Send>>);
 
 impl FirstPanic {
-    /// Runs `work` and keeps its panic, if it is the first one.
+    /// Runs user code, as container code (see `user`), and keeps its panic, if it is the first one.
     pub(crate) fn run<R>(&mut self, work: impl FnOnce() -> R) -> Option<R> {
+        lock::assert_none_held();
+        let _mark = Mark::enter();
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(value) => Some(value),
             Err(payload) => {
