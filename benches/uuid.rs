@@ -23,7 +23,7 @@ fn repeat<R>(bencher: Bencher<'_, '_>, mut operation: impl FnMut(usize) -> R) {
 }
 
 mod generate {
-    use super::*;
+    use super::{Bencher, repeat};
 
     #[divan::bench]
     fn here(bencher: Bencher<'_, '_>) {
@@ -37,7 +37,7 @@ mod generate {
 }
 
 mod as_text {
-    use super::*;
+    use super::{BATCH, Bencher, black_box, repeat};
 
     #[divan::bench]
     fn here(bencher: Bencher<'_, '_>) {
@@ -65,7 +65,7 @@ mod as_text {
 }
 
 mod parse {
-    use super::*;
+    use super::{BATCH, Bencher, repeat};
 
     #[divan::bench]
     fn here(bencher: Bencher<'_, '_>) {
@@ -82,7 +82,7 @@ mod parse {
 
 /// Rounds of a burst sent and the burst received, on one thread.
 mod mailbox {
-    use super::*;
+    use super::{BATCH, Bencher, ItemsCount, black_box};
     use ecs::{Inbox, MessageLimits};
     use serde_json::Value;
     use std::sync::Mutex;

@@ -9,6 +9,10 @@ mod store;
 mod world;
 
 pub use base::uuid::{ParseUuidError, ParseUuidErrorKind, Uuid, UuidText};
+#[cfg(feature = "log")]
+pub use log::forward_to_log;
+#[cfg(feature = "tracing")]
+pub use log::forward_to_tracing;
 pub use log::{HeldLines, Level, Logger};
 pub use message::{Inbox, Mailbox, SendError, SendErrorKind};
 pub use message::{MessageError, MessageErrorKind, MessageLimits};

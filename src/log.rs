@@ -1,5 +1,7 @@
 //! Log lines: their levels, where they go, and lines held until there is a place for them.
 
+#[cfg(any(feature = "log", feature = "tracing"))]
+mod forward;
 mod held;
 mod level;
 mod standard;
@@ -12,6 +14,10 @@ use crate::base::user;
 
 use standard::Destination;
 
+#[cfg(feature = "log")]
+pub use forward::forward_to_log;
+#[cfg(feature = "tracing")]
+pub use forward::forward_to_tracing;
 pub use held::HeldLines;
 pub use level::Level;
 

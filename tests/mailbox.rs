@@ -139,7 +139,9 @@ fn any_thread_may_send_and_each_message_arrives_once() {
         .map(|sender| {
             let mailbox = inbox.mailbox().clone();
             thread::spawn(move || {
-                (0..EACH).for_each(|number| mailbox.send(json!([sender, number])).unwrap())
+                for number in 0..EACH {
+                    mailbox.send(json!([sender, number])).unwrap();
+                }
             })
         })
         .collect();
@@ -155,9 +157,9 @@ fn any_thread_may_send_and_each_message_arrives_once() {
         }
         thread::yield_now();
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(inbox.collect(), 0);
 }
 

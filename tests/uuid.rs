@@ -1,6 +1,7 @@
 //! Identifiers, beside a plain oracle and the `uuid` crate.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -19,7 +20,7 @@ fn oracle(text: &str) -> Result<u128, String> {
         if (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\' {
             quoted.push(byte as char);
         } else {
-            quoted += &format!("\\x{byte:02x}");
+            _ = write!(quoted, "\\x{byte:02x}");
         }
     }
     let cut = if bytes.len() > 64 {

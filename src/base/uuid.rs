@@ -1,7 +1,7 @@
 //! Identifiers: 128 random bits with a text form.
 
 use std::cell::Cell;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
 use std::str::FromStr;
@@ -361,7 +361,7 @@ fn quoted(text: &[u8]) -> String {
         if matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\') {
             quoted.push(char::from(byte));
         } else {
-            quoted.push_str(&format!("\\x{byte:02x}"));
+            _ = write!(quoted, "\\x{byte:02x}");
         }
     }
     quoted.push('"');

@@ -430,7 +430,7 @@ pub(super) fn harmless(value: Value) -> Option<Value> {
 }
 
 /// Drops a value of any depth without recursion: what lies below a level is moved out before the level is dropped.
-pub(crate) fn take_apart(value: Value) {
+fn take_apart(value: Value) {
     let mut waiting = vec![value];
     while let Some(value) = waiting.pop() {
         match value {
