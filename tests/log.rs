@@ -226,6 +226,53 @@ fn held_lines_have_no_cap() {
     assert!(!held.is_empty());
 }
 
+#[test]
+fn nothing_but_the_standard_destination_writes_to_the_streams() {
+    fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    sources(
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")),
+        &mut found,
+    );
+    assert!(found.len() > 5);
+    for path in found
+        .iter()
+        .filter(|path| !path.ends_with("log/standard.rs"))
+    {
+        let source = std::fs::read_to_string(path).unwrap();
+        let code = source
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for writes in ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"] {
+            // spec: LOG-10
+            assert!(
+                code.clone().all(|line| !line.contains(writes)),
+                "{writes} in {}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn loggers_go_anywhere() {
+    fn anywhere<T: Clone + Send + Sync + 'static>() {}
+    // spec: THD-01
+    anywhere::<Logger>();
+    // spec: THD-01
+    anywhere::<HeldLines>();
+    anywhere::<Level<'static>>();
+}
+
 /// Set for the process in which [`child`] logs.
 const CHILD: &str = "ARCHECS_TEST_LOG_CHILD";
 

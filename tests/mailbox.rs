@@ -195,6 +195,16 @@ fn a_message_sent_while_the_mailbox_closes_is_taken_or_handed_back() {
 }
 
 #[test]
+fn mailboxes_go_anywhere() {
+    fn anywhere<T: Clone + Send + Sync + 'static>() {}
+    fn sent<T: Send + 'static>() {}
+    // spec: THD-01
+    anywhere::<Mailbox>();
+    // spec: THD-01
+    sent::<Inbox>();
+}
+
+#[test]
 fn steady_traffic_allocates_nothing() {
     let mut inbox = inbox();
     let mailbox: Mailbox = inbox.mailbox().clone();

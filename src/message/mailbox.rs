@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::format::{MessageLimits, harmless};
-use crate::base::lock::{Arc as Counted, AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::base::lock::{Arc as Counted, AtomicBool, Mutex, Ordering};
 
 /// Sends messages to one system directly, from any thread.
 ///
@@ -35,8 +35,8 @@ struct Shared {
     limits: MessageLimits,
     /// Something waits. Written under the lock of `queue` only; read without it as a hint.
     ready: AtomicBool,
-    /// The count this mailbox is in while `ready` is set; changed together with it.
-    pending: Pending,
+    /// Rung together with setting `ready`.
+    bell: Bell,
     queue: Mutex<Queue>,
 }
 
@@ -45,20 +45,43 @@ struct Queue {
     waiting: VecDeque<Value>,
 }
 
-/// How many of a container's mailboxes have something waiting: one number to look at instead of all mailboxes. Also
-/// right for those that are not looked into in a pass; they stay counted. A clone is the same count.
+/// Tells the receiver that something may have arrived in any mailbox of a container: one flag to look at instead of all
+/// of them. A clone is the same bell.
+///
+/// A mailbox rings when it stops being empty, not for every message. So whoever silences the bell has to collect from
+/// every inbox before it forgets the ring, also from those whose system is not due.
 #[derive(Clone)]
-pub(crate) struct Pending(Counted<AtomicUsize>);
+pub(crate) struct Bell(Counted<AtomicBool>);
 
-impl Pending {
+impl Bell {
     pub(crate) fn new() -> Self {
-        Self(Counted::new(AtomicUsize::new(0)))
+        Self(Counted::new(AtomicBool::new(false)))
     }
 
-    /// Whether something waits anywhere. A hint as [`Inbox::is_ready`] is one.
+    /// Whether it was rung since the last [`silence`](Self::silence). A hint: a message sent on another thread may not
+    /// show yet.
     #[inline]
-    pub(crate) fn is_any(&self) -> bool {
-        self.0.load(Ordering::Acquire) != 0
+    pub(crate) fn is_rung(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for a loop that looks at it often.
+    #[inline]
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
+    /// Silences it and tells whether it was rung. Every mailbox that rang it before shows itself
+    /// [ready](Inbox::is_ready) afterwards, if it was not collected from meanwhile.
+    #[inline]
+    pub(crate) fn silence(&self) -> bool {
+        self.is_rung() && self.0.swap(false, Ordering::Acquire)
+    }
+
+    /// Rings: mail has arrived, or something else asks the receiver to look up.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -123,7 +146,10 @@ impl Mailbox {
             return Err(message);
         }
         if queue.waiting.is_empty() {
-            shared.set_ready();
+            // Under the lock: set outside, it could come after the receiver's clearing of a later collection, or be
+            // cleared by one that did not see this message.
+            shared.ready.store(true, Ordering::Release);
+            shared.bell.ring();
         }
         queue.waiting.push_back(message);
         Ok(())
@@ -134,26 +160,10 @@ impl Mailbox {
         let discarded = {
             let mut queue = self.0.queue.lock();
             queue.closed = true;
-            self.0.clear_ready();
+            self.0.ready.store(false, Ordering::Relaxed);
             std::mem::take(&mut queue.waiting)
         };
         discarded.len()
-    }
-}
-
-/// Both are called under the lock of the queue and nowhere else. Outside, the setting could come after the receiver's
-/// clearing of a later collection, and the clearing could hide a message that the collection did not see.
-impl Shared {
-    fn set_ready(&self) {
-        self.ready.store(true, Ordering::Release);
-        self.pending.0.fetch_add(1, Ordering::Release);
-    }
-
-    fn clear_ready(&self) {
-        if self.ready.load(Ordering::Relaxed) {
-            self.ready.store(false, Ordering::Relaxed);
-            self.pending.0.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -179,11 +189,11 @@ pub struct Inbox {
 impl Inbox {
     /// An inbox that no container knows, with its own mailbox of this name and the depth limit of `limits`.
     pub fn new(handle: impl Into<Arc<str>>, limits: MessageLimits) -> Self {
-        Self::counted(handle.into(), limits, Pending::new())
+        Self::with_bell(handle.into(), limits, Bell::new())
     }
 
-    /// An inbox whose mailbox is counted here while something waits in it.
-    pub(crate) fn counted(handle: Arc<str>, limits: MessageLimits, pending: Pending) -> Self {
+    /// An inbox whose mailbox rings this bell.
+    pub(crate) fn with_bell(handle: Arc<str>, limits: MessageLimits, bell: Bell) -> Self {
         let queue = Mutex::new(Queue {
             closed: false,
             waiting: VecDeque::new(),
@@ -192,7 +202,7 @@ impl Inbox {
             handle,
             limits,
             ready: AtomicBool::new(false),
-            pending,
+            bell,
             queue,
         };
         Self {
@@ -233,7 +243,7 @@ impl Inbox {
         let target = if unread { &mut *spare } else { &mut *readable };
         {
             let mut queue = mailbox.0.queue.lock();
-            mailbox.0.clear_ready();
+            mailbox.0.ready.store(false, Ordering::Relaxed);
             std::mem::swap(&mut queue.waiting, target);
         }
         if unread {

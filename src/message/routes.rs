@@ -9,7 +9,7 @@ use super::format::{
     Asked, MessageError, MessageErrorKind, MessageLimits, check_container_message,
 };
 use super::format::{check_manager_message, system_of};
-use super::mailbox::{Inbox, Mailbox, Pending};
+use super::mailbox::{Bell, Inbox, Mailbox};
 use crate::base::lock::Mutex;
 
 /// The mailboxes of one container's systems by handle. Senders hold it in an `Arc`; it outlives the container.
@@ -19,7 +19,7 @@ use crate::base::lock::Mutex;
 pub(crate) struct Routes {
     container: Arc<str>,
     limits: MessageLimits,
-    pending: Pending,
+    bell: Bell,
     /// None when closed.
     table: Mutex<Option<AHashMap<Arc<str>, Mailbox>>>,
 }
@@ -30,19 +30,19 @@ impl Routes {
         Self {
             container,
             limits,
-            pending: Pending::new(),
+            bell: Bell::new(),
             table: Mutex::new(Some(AHashMap::new())),
         }
     }
 
-    /// Whether anything waits in any inbox made here.
-    pub(crate) fn pending(&self) -> &Pending {
-        &self.pending
+    /// The bell that rings when a message arrives for any inbox made here.
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.bell
     }
 
     /// An inbox for a system of this container. Nobody finds it before [`insert`](Self::insert).
     pub(crate) fn new_inbox(&self, handle: Arc<str>) -> Inbox {
-        Inbox::counted(handle, self.limits, self.pending.clone())
+        Inbox::with_bell(handle, self.limits, self.bell.clone())
     }
 
     /// Routes the mailbox's handle to it. The mailbox it replaces is closed, after the new one can be found, so that a
@@ -171,6 +171,7 @@ pub(crate) fn submit(
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::base::lock::Ordering;
     use serde_json::json;
 
     fn routes() -> Routes {
@@ -305,18 +306,20 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_anywhere_is_counted() {
+    fn the_bell_rings_for_every_mailbox_that_stops_being_empty() {
         let routes = routes();
         let (mut a, mut b) = (routes.new_inbox("a".into()), routes.new_inbox("b".into()));
-        for inbox in [&a, &a, &b] {
-            inbox.mailbox().send(Value::Null).unwrap();
+        assert!(!routes.bell().silence());
+        for _ in 0..2 {
+            a.mailbox().send(Value::Null).unwrap();
+            assert!(routes.bell().silence() && !routes.bell().is_rung());
+            b.mailbox().send(Value::Null).unwrap();
+            assert!(routes.bell().silence());
+            assert!(a.is_ready() && b.is_ready());
+            a.collect();
+            b.collect();
         }
-        assert_eq!(a.collect(), 2);
-        assert!(routes.pending().is_any());
-        assert_eq!(b.close(), 1);
-        assert!(!routes.pending().is_any());
-        assert_eq!(b.close() + b.collect() + a.collect(), 2);
-        drop(a);
-        assert!(!routes.pending().is_any());
+        routes.bell().ring();
+        assert!(routes.bell().flag().load(Ordering::Relaxed));
     }
 }
