@@ -12,3 +12,4 @@ pub use format::{
     parse_message,
 };
 pub use mailbox::{Inbox, Mailbox, SendError, SendErrorKind};
+pub(crate) use routes::{Routes, submit};
