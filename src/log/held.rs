@@ -102,7 +102,7 @@ mod tests {
         let lines = Arc::new(std::sync::Mutex::new(Vec::new()));
         let (logger, kept) = (Logger::standard(), Arc::clone(&lines));
         logger.set_destination(move |message, level| {
-            kept.lock().unwrap().push(format!("{level}: {message}"))
+            kept.lock().unwrap().push(format!("{level}: {message}"));
         });
         (logger, lines)
     }
