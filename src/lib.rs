@@ -1,11 +1,14 @@
 //! archecs: an entity component system whose world lives in containers that talk by JSON messages.
 
 mod base;
+mod lifecycle;
 mod log;
 mod message;
 pub mod prelude;
 mod query;
+mod runtime;
 mod store;
+mod time;
 mod world;
 
 pub use base::uuid::{ParseUuidError, ParseUuidErrorKind, Uuid, UuidText};
@@ -30,6 +33,12 @@ pub use query::iter::{Batch, Batches, Chunk, Chunks, QueryIter};
 pub use query::mutable::{Mut, MutRows, MutSlice};
 pub use query::prepared::{Prepared, View};
 pub use query::state::QueryStatistics;
+pub use runtime::{
+    AccessError, Claim, Container, ContainerError, ContainerState, Context, ECS, Failure, FnSystem,
+    IntoRegistration, Manager, ManagerRef, Own, OwnedContainer, Phase, Register, Registered,
+    Registration, StopOutcome, System, SystemError, SystemInfo, SystemKey, SystemResult, Systems,
+    Ticket, TicketError, Timer, UpdateError, Which, system,
+};
 pub use serde_json::{Value, json};
 pub use store::bundle::{Bundle, ColumnBatch};
 pub use store::component::{
@@ -37,6 +46,10 @@ pub use store::component::{
 };
 pub use store::error::{BundleFault, ComponentError, EntityError};
 pub use store::handles::EntityHandle;
+pub use time::{
+    Clock, ClockError, DEFAULT_INTERVAL, FixedStep, FixedStepError, IntervalError, MAX_INTERVAL,
+    ManualClock, Moment, RealClock, SharedClock, Steps, Timing,
+};
 pub use world::{
     ComponentRegistry, Dangling, EntityKey, EntityRef, ExportError, ImportError, ImportErrorKind,
     ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader, Resource, ResourceReader,

@@ -1,6 +1,7 @@
 //! What most programs use: `use ecs::prelude::*;`.
 
 pub use crate::{
-    Added, Bundle, Changed, Component, ComponentRegistry, Data, Entity, Mut, Named, Or, Prepared,
-    Query, TypeName, Value, With, Without, World, json,
+    Added, Bundle, Changed, Clock, Component, ComponentRegistry, Container, Context, Data, Entity,
+    Manager, ManualClock, Mut, Named, Or, OwnedContainer, Prepared, Query, Register, System,
+    SystemResult, Timer, TypeName, Value, With, Without, World, json, system,
 };

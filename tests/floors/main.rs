@@ -37,6 +37,15 @@ const RULES: Rules = Rules {
         // A component's type makes the column of its kind, and a column gives its rows out as components: a boxed
         // component has to find its way into typed storage.
         ("store/component.rs", "store/column.rs"),
+        // What user code is called with names the context, and the context gives access to what it is called from.
+        ("runtime/system.rs", "runtime/context.rs"),
+        ("runtime/unit.rs", "runtime/context.rs"),
+        ("runtime/timer.rs", "runtime/context.rs"),
+        ("runtime/deferred.rs", "runtime/context.rs"),
+        // The protocol hands over the body, whose contexts name the container.
+        ("runtime/shared.rs", "runtime/body.rs"),
+        // A container knows its manager, and the manager's table has containers.
+        ("runtime/shared.rs", "runtime/manager.rs"),
     ],
     longest: 600,
 };

@@ -1,0 +1,232 @@
+//! The body of a container: world and systems, with the mechanics of adding and removing. Whoever holds it (a claim,
+//! a pass, a teardown) is alone with it.
+//!
+//! Units lie in slots. While one runs, its slot is split off and the slots on both sides are lent to its context:
+//!
+//! ```text
+//!   units     [ 0  1  2 ][ 3 ][ 4  5 ]   pending [ 6  7 ]
+//!               before    runs  after      what was registered while the storage was lent; its slot numbers go on
+//!                                          where the storage ends, and it is appended when nothing is lent
+//! ```
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::context::{Context, Lent};
+use super::own::Own;
+use super::rest::{Mode, Rest};
+use super::shared::Shared;
+use super::system::{System, sealed};
+use super::unit::{self, OwnState, Slot, Unit, flag, shut};
+use crate::base::user;
+use crate::world::World;
+
+pub(crate) struct Body {
+    pub(crate) world: World,
+    pub(crate) units: Vec<Slot>,
+    pub(crate) rest: Rest,
+}
+
+/// One unit split off the storage and the rest of the body around it: what contexts for it are made of.
+pub(crate) struct Site<'a> {
+    pub(crate) world: &'a mut World,
+    pub(crate) before: &'a mut [Slot],
+    pub(crate) after: &'a mut [Slot],
+    pub(crate) rest: &'a mut Rest,
+    pub(crate) shared: &'a Arc<Shared>,
+}
+
+impl Site<'_> {
+    #[inline]
+    pub(crate) fn context<'b>(&'b mut self, own: &'b mut OwnState) -> Context<'b> {
+        let first_after = self.before.len() + 1;
+        Context {
+            world: self.world,
+            this: Own {
+                state: Some(own),
+                shared: self.shared,
+            },
+            lent: Lent {
+                before: self.before,
+                after: self.after,
+                first_after,
+                rest: self.rest,
+            },
+            shared: self.shared,
+        }
+    }
+
+    /// A stop was asked for that ends this pass in its middle.
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.rest.stoppable && self.shared.stop_hint()
+    }
+}
+
+/// Splits a unit off. `None` at a tombstone, and for a unit that is still pending.
+#[inline]
+pub(crate) fn split<'a>(
+    units: &'a mut [Slot],
+    slot: usize,
+    world: &'a mut World,
+    rest: &'a mut Rest,
+    shared: &'a Arc<Shared>,
+) -> Option<(&'a mut Unit, Site<'a>)> {
+    let (before, tail) = units.split_at_mut_checked(slot)?;
+    let (running, after) = tail.split_first_mut()?;
+    let unit = running.unit.as_mut()?;
+    Some((
+        unit,
+        Site {
+            world,
+            before,
+            after,
+            rest,
+            shared,
+        },
+    ))
+}
+
+impl Body {
+    pub(crate) fn new(world: World) -> Self {
+        Self {
+            world,
+            units: Vec::new(),
+            rest: Rest::default(),
+        }
+    }
+
+    /// A context in which no system runs.
+    pub(crate) fn context<'a>(&'a mut self, shared: &'a Arc<Shared>) -> Context<'a> {
+        self.settle();
+        let first_after = self.units.len();
+        Context {
+            world: &mut self.world,
+            this: Own {
+                state: None,
+                shared,
+            },
+            lent: Lent {
+                before: &mut self.units,
+                after: &mut [],
+                first_after,
+                rest: &mut self.rest,
+            },
+            shared,
+        }
+    }
+
+    /// See [`split`].
+    pub(crate) fn split<'a>(
+        &'a mut self,
+        slot: usize,
+        shared: &'a Arc<Shared>,
+    ) -> Option<(&'a mut Unit, Site<'a>)> {
+        split(
+            &mut self.units,
+            slot,
+            &mut self.world,
+            &mut self.rest,
+            shared,
+        )
+    }
+
+    /// A registered system as its own type.
+    pub(crate) fn system_mut<S: System>(&mut self, which: &impl sealed::Which) -> Option<&mut S> {
+        self.settle();
+        let key = self.rest.key(which)?;
+        let slot = self
+            .units
+            .get_mut(key.slot as usize)
+            .filter(|slot| slot.generation == key.generation)?;
+        let system: &mut dyn Any = &mut *slot
+            .unit
+            .as_mut()
+            .filter(|unit| !unit.own.is(flag::LEAVING))?
+            .system;
+        system.downcast_mut()
+    }
+
+    /// Appends what is pending and takes the tombstones out of the order. Nothing is lent now.
+    pub(crate) fn settle(&mut self) {
+        self.units.append(&mut self.rest.pending);
+        let units = &mut self.units;
+        self.rest.order.settle(|slot, position| {
+            if let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) {
+                unit.own.cold.position = position;
+            }
+        });
+    }
+
+    /// Ends a pass, a step or a teardown: releases what was removed, admits what was registered.
+    pub(crate) fn finish(&mut self, shared: &Arc<Shared>) {
+        // A shutdown may remove further systems; the list grows behind the index.
+        let mut next = 0;
+        while let Some(&slot) = self.rest.leaving.get(next) {
+            next += 1;
+            self.units.append(&mut self.rest.pending);
+            self.shut(slot as usize, shared);
+            self.release(slot as usize);
+        }
+        self.rest.leaving.clear();
+        self.rest.mode = Mode::Idle;
+        self.settle();
+        while let Some(slot) = self.rest.new.pop() {
+            if let Some(unit) = self
+                .units
+                .get_mut(slot as usize)
+                .and_then(|slot| slot.unit.as_mut())
+            {
+                unit.own.flags &= !flag::NEW;
+            }
+        }
+    }
+
+    /// Calls `shutdown` on a unit that was started and not shut down yet. A failure is logged and swallowed.
+    pub(crate) fn shut(&mut self, slot: usize, shared: &Arc<Shared>) {
+        if let Some((unit, mut site)) = self.split(slot, shared) {
+            shut(unit, |own| site.context(own));
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        if let Some(slot_of) = self.units.get_mut(slot)
+            && let Some(unit) = slot_of.vacate(slot, &mut self.rest.free)
+        {
+            unit::release(unit);
+        }
+    }
+
+    /// Shuts all systems down, the last registered first. They stay where they are.
+    pub(crate) fn teardown(&mut self, shared: &Arc<Shared>) {
+        shared.deferred.close();
+        self.rest.mode = Mode::Teardown;
+        self.rest.torn = true;
+        self.units.append(&mut self.rest.pending);
+        for position in (0..self.rest.order.len()).rev() {
+            let slot = self.rest.order.slot(position);
+            self.shut(slot, shared);
+            if let Some((unit, _)) = self.split(slot, shared) {
+                shared.routes.remove(&unit.own.cold.handle);
+                unit.own.cold.inbox.close();
+            }
+        }
+        self.finish(shared);
+    }
+
+    /// Drops everything, the last registered system first, the world at last.
+    pub(crate) fn dismantle(mut self, shared: &Shared) {
+        shared.routes.close();
+        self.settle();
+        let order: Vec<usize> = self.rest.order.iter().rev().collect();
+        for slot in order {
+            if let Some(unit) = self.units.get_mut(slot).and_then(|slot| slot.unit.take()) {
+                unit::release(unit);
+            }
+        }
+        let Self { world, units, rest } = self;
+        let _ = user::release(units);
+        let _ = user::release(rest);
+        let _ = user::release(world);
+    }
+}

@@ -1,0 +1,79 @@
+//! The order of the systems: slot numbers in registration order, with tombstones.
+//!
+//! ```text
+//!   position   0    1    2    3    4  |  5    6       a pass captures its end when it begins: what is registered
+//!   slot       4    0    †    2    7  |  3    9       meanwhile lies behind it
+//! ```
+//!
+//! Nothing moves while a pass walks the vector: removing leaves a tombstone, a replacement takes over its position.
+//! Tombstones leave when the order is settled, outside a pass.
+
+/// Takes the place of a slot that was removed. No slot has this number.
+const TOMBSTONE: u32 = u32::MAX;
+
+#[derive(Default)]
+pub(crate) struct Order {
+    slots: Vec<u32>,
+    tombstones: usize,
+}
+
+impl Order {
+    /// The number of positions, tombstones included.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot at a position. At a tombstone it is a number beyond every storage.
+    #[inline]
+    pub(crate) fn slot(&self, position: usize) -> usize {
+        self.slots
+            .get(position)
+            .map_or(usize::MAX, |&slot| slot as usize)
+    }
+
+    /// Appends a slot and returns its position.
+    pub(crate) fn push(&mut self, slot: u32) -> u32 {
+        self.slots.push(slot);
+        // Slots are distinct 32-bit numbers and tombstones leave before the next pass.
+        u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Another slot takes over a position.
+    pub(crate) fn replace(&mut self, position: u32, slot: u32) {
+        if let Some(place) = self.slots.get_mut(position as usize) {
+            *place = slot;
+        }
+    }
+
+    /// Leaves a tombstone.
+    pub(crate) fn remove(&mut self, position: u32) {
+        self.replace(position, TOMBSTONE);
+        self.tombstones += 1;
+    }
+
+    /// The slots in order.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + Clone {
+        self.slots
+            .iter()
+            .filter(|slot| **slot != TOMBSTONE)
+            .map(|&slot| slot as usize)
+    }
+
+    /// Takes the tombstones out and tells each slot that moved its new position.
+    pub(crate) fn settle(&mut self, mut moved: impl FnMut(usize, u32)) {
+        if self.tombstones == 0 {
+            return;
+        }
+        self.tombstones = 0;
+        let mut position = 0;
+        self.slots.retain(|&slot| {
+            let stays = slot != TOMBSTONE;
+            if stays {
+                moved(slot as usize, position);
+                position += 1;
+            }
+            stays
+        });
+    }
+}

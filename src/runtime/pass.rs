@@ -1,0 +1,247 @@
+//! One pass: deferred functions, start-up step, updates in order.
+//!
+//! The loop goes over positions of the order up to the length at its beginning. User code changes the order only by
+//! leaving tombstones, by putting a replacement in a position, and by appending; so an index stays good, and nothing is
+//! copied. Each unit is split off its storage while it runs; nothing needs to be put back after a panic.
+
+use std::sync::Arc;
+
+use super::body::{Body, Site, split};
+use super::rest::Mode;
+use super::shared::Shared;
+use super::system::System;
+use super::unit::{self, OwnState, Unit, flag};
+use super::{Failure, Phase};
+use crate::base::lock::Ordering;
+use crate::base::user::{self, Mark};
+use crate::world::World;
+
+impl Body {
+    /// Runs one pass. When a stop ended it, what it removed waits for the teardown, which comes next.
+    pub(crate) fn pass(&mut self, shared: &Arc<Shared>, stoppable: bool) -> Result<(), Failure> {
+        self.rest.stoppable = stoppable;
+        let outcome = self.run_deferred(shared).and_then(|()| {
+            self.settle();
+            self.rest.mode = Mode::Pass;
+            let end = self.rest.order.len();
+            self.start_up(end, shared)?;
+            self.update_all(end, shared)
+        });
+        self.end(shared);
+        outcome
+    }
+
+    /// Runs the start-up step by itself.
+    pub(crate) fn step(&mut self, shared: &Arc<Shared>, stoppable: bool) -> Result<(), Failure> {
+        self.rest.stoppable = stoppable;
+        self.settle();
+        self.rest.mode = Mode::Pass;
+        let outcome = self.start_up(self.rest.order.len(), shared);
+        self.end(shared);
+        outcome
+    }
+
+    /// Updates one system, due or not; starts it before if need be.
+    pub(crate) fn update_one(&mut self, slot: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
+        self.rest.stoppable = true;
+        self.settle();
+        self.rest.mode = Mode::Pass;
+        let outcome = match self.split(slot, shared) {
+            Some((unit, mut site)) => update_now(unit, &mut site),
+            None => Ok(()),
+        };
+        self.end(shared);
+        outcome
+    }
+
+    fn is_stopping(&self, shared: &Shared) -> bool {
+        self.rest.stoppable && shared.stop_hint()
+    }
+
+    fn end(&mut self, shared: &Arc<Shared>) {
+        if !self.is_stopping(shared) {
+            self.finish(shared);
+        }
+    }
+
+    /// What they change counts as changed just before the pass (DEF-09): the mode is still idle.
+    fn run_deferred(&mut self, shared: &Arc<Shared>) -> Result<(), Failure> {
+        if !shared.deferred.is_ready() {
+            return Ok(());
+        }
+        let mut batch = std::mem::take(&mut self.rest.batch);
+        shared.deferred.take_into(&mut batch);
+        let mut outcome = Ok(());
+        for function in batch.drain(..) {
+            if self.is_stopping(shared) {
+                function.discard();
+                continue;
+            }
+            let mut cx = self.context(shared);
+            if let Err(failure) = function.run(&mut cx)
+                && outcome.is_ok()
+            {
+                outcome = Err(failure);
+            }
+        }
+        self.rest.batch = batch;
+        outcome
+    }
+
+    fn start_up(&mut self, end: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
+        if !std::mem::take(&mut self.rest.unstarted) {
+            return Ok(());
+        }
+        for position in 0..end {
+            if self.is_stopping(shared) {
+                break;
+            }
+            let slot = self.rest.order.slot(position);
+            if let Some((unit, mut site)) = self.split(slot, shared)
+                && let Err(failure) = start(unit, &mut site)
+            {
+                self.rest.unstarted = true;
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// The hot loop. A stop rings the bell as mail does, so that a unit looks at one flag for both.
+    fn update_all(&mut self, end: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
+        let bell = shared.routes.bell().flag();
+        // Whoever silences the bell looks into every inbox before it forgets the ring. A pass that ends early leaves the
+        // note for the next one.
+        self.rest.mail |= shared.routes.bell().silence();
+        let mail = self.rest.mail;
+        let mark = Mark::enter();
+        let Self { world, units, rest } = self;
+        let units = units.as_mut_slice();
+        for position in 0..end {
+            let Some((unit, mut site)) =
+                split(units, rest.order.slot(position), world, rest, shared)
+            else {
+                continue;
+            };
+            if mail || bell.load(Ordering::Relaxed) {
+                if site.is_stopping() {
+                    return Ok(());
+                }
+                unit.own.cold.inbox.collect();
+            }
+            let plain = unit.own.flags == flag::STARTED;
+            if !plain && !is_live(&unit.own) {
+                continue;
+            }
+            let now = read_clock(&mut unit.own)?;
+            if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
+                update(unit, &mut site, now, &mark)?;
+            }
+        }
+        self.rest.mail = false;
+        Ok(())
+    }
+}
+
+/// Initialises a unit that waits for it.
+fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
+    let Unit { system, own } = unit;
+    if own.is(flag::STARTED | flag::NEW | flag::LEAVING) || site.rest.torn {
+        return Ok(());
+    }
+    own.flags |= flag::STARTED;
+    let mut cx = site.context(own);
+    match unit::call(|| system.initialize(&mut cx)) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(own.fail(Phase::Initialize, error)),
+    }
+}
+
+/// Whether a unit takes part in the pass at all.
+#[cold]
+fn is_live(own: &OwnState) -> bool {
+    own.is(flag::STARTED) && !own.is(flag::NEW | flag::LEAVING | flag::SHUT)
+}
+
+/// Whether a unit that is due is switched on and its run condition holds.
+#[cold]
+fn may_run(own: &mut OwnState, world: &World) -> Result<bool, Failure> {
+    if own.is(flag::OFF) {
+        return Ok(false);
+    }
+    let Some(condition) = &mut own.cold.condition else {
+        return Ok(true);
+    };
+    match user::call(|| condition(world)) {
+        Ok(holds) => Ok(holds),
+        Err(panic) => Err(own.fail(Phase::Condition, panic.into())),
+    }
+}
+
+#[inline]
+fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
+    match own.clock.read() {
+        Ok(now) => Ok(now),
+        Err(panic) => Err(own.fail(Phase::Update, panic.into())),
+    }
+}
+
+/// `update_system`: outside the order, due or not.
+fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
+    start(unit, site)?;
+    if !unit.own.is(flag::STARTED) || unit.own.is(flag::LEAVING | flag::SHUT) || site.is_stopping()
+    {
+        return Ok(());
+    }
+    unit.own.cold.inbox.collect();
+    let now = read_clock(&mut unit.own)?;
+    update(unit, site, now, &Mark::enter())
+}
+
+/// One update: elapsed time, timers, `update`, all from one clock reading.
+#[inline]
+fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
+    let Unit { system, own } = unit;
+    own.elapsed.measure(now, own.timing.interval_micros());
+    if own.timers.may_be_due(now) {
+        fire(&mut **system, own, site, mark)?;
+        if own.is(flag::LEAVING | flag::OFF) || site.is_stopping() {
+            return Ok(());
+        }
+    }
+    own.updates += 1;
+    let mut cx = site.context(own);
+    match unit::call_under(mark, || system.update(&mut cx)) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(own.fail(Phase::Update, error)),
+    }
+}
+
+/// Fires the timers that are due, in the order in which they were added.
+fn fire(
+    system: &mut dyn System,
+    own: &mut OwnState,
+    site: &mut Site<'_>,
+    mark: &Mark,
+) -> Result<(), Failure> {
+    own.timers.begin();
+    let mut outcome = Ok(());
+    // A callback may replace the clock; the reading is then the new clock's.
+    while let Some(mut due) = own.timers.next_due(own.elapsed.now()) {
+        let mut cx = site.context(own);
+        let result = unit::call_under(mark, || (due.callback)(system, &mut cx));
+        let name = result.is_err().then(|| Arc::clone(&due.name));
+        if let Some(callback) = own.timers.fired(due) {
+            let _ = user::release(callback);
+        }
+        if let (Err(error), Some(name)) = (result, name) {
+            outcome = Err(own.fail(Phase::Timer(name), error));
+            break;
+        }
+        if own.is(flag::LEAVING) || site.is_stopping() {
+            break;
+        }
+    }
+    own.timers.end();
+    outcome
+}

@@ -1,0 +1,264 @@
+//! Adding and removing systems.
+
+use std::sync::Arc;
+
+use super::SystemError;
+use super::context::{Context, Lent};
+use super::own::{self, Own};
+use super::registration::{IntoRegistration, Parts, Registration};
+use super::rest::Mode;
+use super::system::{System, SystemKey, SystemType, Which};
+use super::timer::Timer;
+use super::unit::{self, Cold, OwnState, Unit, flag, shut};
+use crate::base::origin::Origin;
+use crate::base::user;
+use crate::base::uuid::Uuid;
+use crate::time::{DEFAULT_INTERVAL, Elapsed, SharedClock, TimerSet, Timing, to_micros};
+use crate::world::RemovalMarks;
+
+/// A system has been registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Registered {
+    /// Its handle, the generated one if none was given.
+    pub handle: Arc<str>,
+    /// Its key, for access in constant time.
+    pub key: SystemKey,
+}
+impl Context<'_> {
+    /// Registers a system. It can be found, exported and messaged when the call returns.
+    ///
+    /// In a pass or a start-up step it is started by the next step, and updated from the next pass on. Under the handle
+    /// of a registered system it replaces that one, in its place in the order.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError`]: the handle is empty, the interval or a timer's length is out of range. Nothing has changed
+    /// then, and the system was dropped.
+    pub fn add_system(&mut self, system: impl IntoRegistration) -> Result<Registered, SystemError> {
+        let registration = system.into_registration();
+        let of = system_type(&registration);
+        self.register(Box::new(registration.system), of, registration.parts)
+    }
+
+    fn register(
+        &mut self,
+        system: Box<dyn System>,
+        of: SystemType,
+        mut parts: Parts,
+    ) -> Result<Registered, SystemError> {
+        let handle = parts
+            .handle
+            .take()
+            .unwrap_or_else(|| Uuid::new().to_text().as_str().into());
+        let origin = || Origin::new(Some(&self.shared.handle), "add_system");
+        let clock = parts
+            .clock
+            .take()
+            .unwrap_or_else(|| self.lent.rest.clock.clone());
+        let checked = parts
+            .check(&origin, &handle, of)
+            .and_then(|()| own::read(&clock, &handle, self.shared, "add_system"));
+        let now = match checked {
+            Ok(now) => now,
+            Err(error) => {
+                let _ = user::release(system);
+                let _ = user::release(parts);
+                return Err(error);
+            }
+        };
+        let lines = std::mem::take(&mut parts.lines);
+        let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
+        let replaced = self.lent.rest.index.get(&handle).copied();
+        let key = self.insert(system, of, parts, Arc::clone(&handle), clock, now);
+        if let Some(old) = replaced {
+            self.leave(old, true);
+        }
+        for held in lines {
+            held.attach(&logger);
+        }
+        Ok(Registered { handle, key })
+    }
+
+    fn insert(
+        &mut self,
+        system: Box<dyn System>,
+        of: SystemType,
+        parts: Parts,
+        handle: Arc<str>,
+        clock: SharedClock,
+        now: u64,
+    ) -> SystemKey {
+        let interval = to_micros(parts.interval.unwrap_or(DEFAULT_INTERVAL)).unwrap_or(0);
+        let inbox = self.shared.routes.new_inbox(Arc::clone(&handle));
+        let mailbox = inbox.mailbox().clone();
+        let in_pass = self.lent.rest.mode != Mode::Idle;
+        let flags = if parts.off { flag::OFF } else { 0 }
+            | if parts.condition.is_some() {
+                flag::CONDITION
+            } else {
+                0
+            }
+            | if in_pass { flag::NEW } else { 0 };
+        let mut timers = TimerSet::new();
+        for Timer {
+            name,
+            length,
+            repeats,
+            callback,
+            ..
+        } in parts.timers
+        {
+            timers.add(name, to_micros(length).unwrap_or(0), repeats, callback, now);
+        }
+        let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
+        let replaced = self
+            .lent
+            .rest
+            .index
+            .get(&handle)
+            .and_then(|&old| self.position(old));
+        let name = Arc::clone(&handle);
+        let condition = parts.condition;
+        let key = self.lent.insert(|key| {
+            let cold = Box::new(Cold {
+                handle,
+                key,
+                position: 0,
+                of,
+                logger,
+                inbox,
+                condition,
+                failures: 0,
+                marks: RemovalMarks::default(),
+            });
+            let timing = Timing::from_micros(interval, now);
+            let elapsed = Elapsed::new(now, interval);
+            Unit {
+                system,
+                own: OwnState {
+                    flags,
+                    clock,
+                    timing,
+                    elapsed,
+                    timers,
+                    updates: 0,
+                    cold,
+                },
+            }
+        });
+        let rest = &mut *self.lent.rest;
+        let position = match replaced {
+            Some(position) => {
+                rest.order.replace(position, key.slot);
+                position
+            }
+            None => rest.order.push(key.slot),
+        };
+        rest.index.insert(name, key);
+        rest.unstarted = true;
+        if in_pass {
+            rest.new.push(key.slot);
+        }
+        if !rest.torn {
+            self.shared.routes.insert(&mailbox);
+        }
+        if let Some(unit) = self.lent.unit_mut(key) {
+            unit.own.cold.position = position;
+        }
+        key
+    }
+
+    fn position(&self, key: SystemKey) -> Option<u32> {
+        self.own(key).map(|own| own.cold.position)
+    }
+
+    /// Removes a system. It is gone when the call returns: not found, not exported, not messaged, not updated.
+    /// An unknown handle is a silent no-op; the result tells whether there was a system.
+    ///
+    /// In a pass or a start-up step its `shutdown` runs when the outermost of them ends, and it is dropped then;
+    /// outside one, during this call.
+    pub fn remove_system(&mut self, which: impl Which) -> bool {
+        let Some(key) = self.lent.rest.key(&which) else {
+            return false;
+        };
+        match (&self.this.state, self.own(key)) {
+            (_, None) => false,
+            // In its own shutdown it removes nothing, and no successor either.
+            (Some(this), Some(own))
+                if this.is(flag::SHUT) && this.cold.handle == own.cold.handle =>
+            {
+                false
+            }
+            _ => {
+                self.leave(key, false);
+                true
+            }
+        }
+    }
+
+    /// Removes the running system. The code that runs may finish.
+    pub fn remove_this(&mut self) -> bool {
+        self.this.key().is_some_and(|key| self.remove_system(key))
+    }
+
+    /// Takes a unit out of the container; releases it now or at the end of what is running.
+    fn leave(&mut self, key: SystemKey, replaced: bool) {
+        let Some(own) = self.own_mut(key) else {
+            return;
+        };
+        own.flags |= flag::LEAVING;
+        if replaced {
+            own.cold.inbox.close();
+        } else {
+            // What waited can still be read in `shutdown`.
+            own.cold.inbox.collect();
+            let (handle, position) = (Arc::clone(&own.cold.handle), own.cold.position);
+            self.shared.routes.remove(&handle);
+            self.lent.rest.index.remove(&handle);
+            self.lent.rest.order.remove(position);
+        }
+        if self.lent.rest.mode == Mode::Idle {
+            self.release(key.slot);
+        } else {
+            self.lent.rest.leaving.push(key.slot);
+        }
+    }
+
+    /// Outside a pass: shuts a unit down that has left, in a context of its own, and drops it.
+    fn release(&mut self, number: u32) {
+        let Some(mut unit) = self
+            .lent
+            .slot_mut(number as usize)
+            .and_then(|slot| slot.unit.take())
+        else {
+            return;
+        };
+        shut(&mut unit, |own| Context {
+            world: self.world,
+            this: Own {
+                state: Some(own),
+                shared: self.shared,
+            },
+            lent: Lent {
+                before: self.lent.before,
+                after: self.lent.after,
+                first_after: self.lent.first_after,
+                rest: self.lent.rest,
+            },
+            shared: self.shared,
+        });
+        // Only now may the slot be used again: the shutdown may have registered systems.
+        if let Some(slot) = self.lent.slot_mut(number as usize)
+            && let Some(next) = slot.generation.checked_add(1)
+        {
+            slot.generation = next;
+            self.lent.rest.free.push(number);
+        }
+        unit::release(unit);
+    }
+}
+
+fn system_type<S: System>(_: &Registration<S>) -> SystemType {
+    SystemType::of::<S>()
+}

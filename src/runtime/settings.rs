@@ -1,0 +1,129 @@
+//! Timers, intervals, clocks and switches of the container's systems.
+
+use std::time::Duration;
+
+use super::SystemError;
+use super::context::Context;
+use super::own;
+use super::system::Which;
+use super::timer::Timer;
+use super::unit::flag;
+use crate::base::origin::Origin;
+use crate::base::user;
+use crate::time::SharedClock;
+use crate::world::World;
+
+impl Context<'_> {
+    /// Adds a timer to any system of the container; it first fires one length from now by that system's clock.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError`]: there is no such system, the length is out of range, or the callback takes a system of another
+    /// type. Nothing is added then.
+    pub fn add_timer(&mut self, which: impl Which, timer: Timer) -> Result<(), SystemError> {
+        let shared = self.shared;
+        let running = self.this.key();
+        let own = self.named_own(which, "add_timer")?;
+        let now = if running == Some(own.cold.key) {
+            own.elapsed.now()
+        } else {
+            own::read(&own.clock, &own.cold.handle, shared, "add_timer")?
+        };
+        own::add_timer(own, timer, now, &|| {
+            Origin::new(Some(&shared.handle), "add_timer")
+        })
+    }
+
+    /// Cancels every timer of this name of a system. An unknown system has none.
+    pub fn clear_timer(&mut self, which: impl Which, name: &str) {
+        if let Ok(own) = self.named_own(which, "clear_timer") {
+            own::clear_timer(own, name);
+        }
+    }
+
+    /// Changes the interval of a system. The next update is due one new interval after the last one was.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError`]: there is no such system, or the interval is out of range. Nothing has changed then.
+    pub fn set_interval(
+        &mut self,
+        which: impl Which,
+        interval: Duration,
+    ) -> Result<(), SystemError> {
+        let shared = self.shared;
+        own::set_interval(self.named_own(which, "set_interval")?, interval, shared)
+    }
+
+    /// Switches a system off or on. While it is off it is not updated and its timers do not fire; messages wait, and
+    /// the schedule goes on. An update that runs is not interrupted.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError::NotFound`].
+    pub fn set_system_on(&mut self, which: impl Which, on: bool) -> Result<(), SystemError> {
+        own::set_flag(self.named_own(which, "set_system_on")?, flag::OFF, !on);
+        Ok(())
+    }
+
+    /// Gives a system a run condition in place of its former one.
+    /// See [`Registration::run_if`](crate::Registration::run_if).
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError::NotFound`].
+    pub fn set_run_condition(
+        &mut self,
+        which: impl Which,
+        condition: impl FnMut(&World) -> bool + Send + 'static,
+    ) -> Result<(), SystemError> {
+        let own = self.named_own(which, "set_run_condition")?;
+        let old = own.cold.condition.replace(Box::new(condition));
+        own::set_flag(own, flag::CONDITION, true);
+        let _ = user::release(old);
+        Ok(())
+    }
+
+    /// Replaces the clock of every system, and of every system registered later; `None` is the real one. Schedules,
+    /// timers and elapsed times start again from the new clock's present.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError::Clock`] when the clock panics on being read. Nothing has changed then.
+    pub fn set_clock(&mut self, clock: impl Into<Option<SharedClock>>) -> Result<(), SystemError> {
+        let clock = clock.into().unwrap_or_default();
+        let now = own::read(&clock, &self.shared.handle, self.shared, "set_clock")?;
+        let units = self
+            .lent
+            .before
+            .iter_mut()
+            .chain(&mut *self.lent.after)
+            .chain(&mut self.lent.rest.pending);
+        for unit in units.filter_map(|slot| slot.unit.as_mut()) {
+            unit.own.set_clock(clock.clone(), now);
+        }
+        if let Some(own) = &mut self.this.state {
+            own.set_clock(clock.clone(), now);
+        }
+        let _ = user::release(std::mem::replace(&mut self.lent.rest.clock, clock));
+        Ok(())
+    }
+
+    /// Replaces the clock of one system; `None` is the real one.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError`]: there is no such system, or the clock panics on being read. Nothing has changed then.
+    pub fn set_system_clock(
+        &mut self,
+        which: impl Which,
+        clock: impl Into<Option<SharedClock>>,
+    ) -> Result<(), SystemError> {
+        let shared = self.shared;
+        let own = self.named_own(which, "set_system_clock")?;
+        let clock = clock.into().unwrap_or_default();
+        let now = own::read(&clock, &own.cold.handle, shared, "set_system_clock")?;
+        own.set_clock(clock, now);
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! What all references to a container share, and the protocol by which its body changes hands.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::AccessError;
+use super::body::Body;
+use super::deferred::{Deferred, Queue};
+use super::manager::ManagerRef;
+use crate::base::lock::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use crate::base::user;
+use crate::base::uuid::Uuid;
+use crate::lifecycle::{Caller, Lifecycle, Place, Release, Stop};
+use crate::log::Logger;
+use crate::message::{MessageLimits, Routes};
+use crate::time::to_micros;
+use crate::world::World;
+
+pub(crate) struct Shared {
+    pub(crate) handle: Arc<str>,
+    pub(crate) id: Uuid,
+    /// A weak reference: no cycle keeps a manager or a container alive.
+    pub(crate) manager: Option<ManagerRef>,
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) deferred: Queue,
+    pub(crate) logger: Logger,
+    /// Stored under `life` together with the protocol's own flag; read without it as a hint.
+    stop: AtomicBool,
+    life: Mutex<Life>,
+    changed: Condvar,
+}
+
+/// What became of the request to stop a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopOutcome {
+    /// Every system has been shut down.
+    Complete,
+    /// The request is recorded; whoever holds the container shuts the systems down on letting go. Container code gets
+    /// this answer, for it never waits, and so does everybody while a claim is held.
+    Requested,
+    /// The time given ran out. The request stays.
+    TimedOut,
+}
+
+struct Life {
+    cycle: Lifecycle<Box<Body>>,
+    /// Threads that wait for `changed`: waking nobody would still cost a system call.
+    waiters: u32,
+}
+
+/// A number of the running thread, for as long as it lives.
+fn this_thread() -> usize {
+    thread_local! {
+        static PLACE: u8 = const { 0 };
+    }
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
+}
+
+impl Shared {
+    pub(crate) fn new(handle: Arc<str>, manager: Option<ManagerRef>) -> Arc<Self> {
+        let mut world = World::new();
+        world.set_container(Arc::clone(&handle));
+        Arc::new(Self {
+            routes: Arc::new(Routes::new(Arc::clone(&handle), MessageLimits::default())),
+            handle,
+            id: Uuid::new(),
+            manager,
+            deferred: Queue::new(),
+            logger: Logger::standard(),
+            stop: AtomicBool::new(false),
+            life: Mutex::new(Life {
+                cycle: Lifecycle::new(Box::new(Body::new(world))),
+                waiters: 0,
+            }),
+            changed: Condvar::new(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn stop_hint(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Under the life lock.
+    fn note_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.routes.bell().ring();
+    }
+
+    /// From the request of a stop on, functions are dropped at once; the teardown closes the queue for those that got
+    /// in between.
+    pub(crate) fn push_deferred(&self, function: Deferred) {
+        if self.stop.load(Ordering::Acquire) {
+            function.discard();
+        } else {
+            self.deferred.push(function);
+        }
+    }
+
+    pub(crate) fn place(&self) -> (Place, bool, bool) {
+        let life = self.life.lock();
+        (
+            life.cycle.place(),
+            life.cycle.stop_requested(),
+            life.cycle.is_stopped(),
+        )
+    }
+
+    pub(crate) fn claim(&self) -> Result<Box<Body>, AccessError> {
+        let claimed = self.life.lock().cycle.claim(this_thread());
+        claimed.map_err(|refused| AccessError::new(&self.handle, "claim", refused))
+    }
+
+    /// `None`: the container was stopped, there is nothing to do.
+    pub(crate) fn begin_pass(
+        &self,
+        function: &'static str,
+    ) -> Result<Option<Box<Body>>, AccessError> {
+        let begun = self.life.lock().cycle.begin_pass(this_thread());
+        begun.map_err(|refused| AccessError::new(&self.handle, function, refused))
+    }
+
+    /// The holder of a claim begins a pass. False: the container was stopped, there is nothing to do.
+    pub(crate) fn begin_claimed_pass(&self) -> bool {
+        self.life.lock().cycle.begin_claimed_pass(this_thread())
+    }
+
+    /// The holder of a claim has ended a pass. A stop that came meanwhile is carried out here.
+    pub(crate) fn end_claimed_pass(self: &Arc<Self>, body: &mut Body) {
+        let tear = self.life.lock().cycle.end_claimed_pass();
+        if tear {
+            body.teardown(self);
+            self.life.lock().cycle.claimed_teardown_ended();
+        }
+        self.wake(self.life.lock());
+    }
+
+    /// The holder lets go: what was asked for meanwhile (a teardown, the end) is carried out here.
+    pub(crate) fn give_back(self: &Arc<Self>, mut body: Box<Body>) {
+        loop {
+            let mut life = self.life.lock();
+            match life.cycle.release(body) {
+                Release::Parked => return self.wake(life),
+                Release::Teardown(held) => {
+                    drop(life);
+                    body = held;
+                    body.teardown(self);
+                }
+                Release::Drop(held) => {
+                    drop(life);
+                    held.dismantle(self);
+                    let mut life = self.life.lock();
+                    life.cycle.dropped();
+                    return self.wake(life);
+                }
+            }
+        }
+    }
+
+    fn wake(&self, life: MutexGuard<'_, Life>) {
+        let waiters = life.waiters;
+        drop(life);
+        if waiters > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    pub(crate) fn request_stop(&self) {
+        let mut life = self.life.lock();
+        life.cycle.request_stop();
+        self.note_stop();
+    }
+
+    pub(crate) fn stop(self: &Arc<Self>, within: Option<Duration>) -> StopOutcome {
+        let mut life = self.life.lock();
+        self.note_stop();
+        let next = life.cycle.stop(caller());
+        drop(life);
+        self.follow(next, within, Lifecycle::is_stopped)
+    }
+
+    /// The owner lets go.
+    pub(crate) fn destroy(self: &Arc<Self>) {
+        let mut life = self.life.lock();
+        self.note_stop();
+        let next = life.cycle.destroy(caller());
+        drop(life);
+        self.follow(next, None, Lifecycle::is_gone);
+    }
+
+    /// Does what the protocol says a caller of `stop` or `destroy` has to do.
+    fn follow(
+        self: &Arc<Self>,
+        next: Stop<Box<Body>>,
+        within: Option<Duration>,
+        complete: impl Fn(&Lifecycle<Box<Body>>) -> bool,
+    ) -> StopOutcome {
+        match next {
+            Stop::Complete => StopOutcome::Complete,
+            Stop::Requested => StopOutcome::Requested,
+            Stop::Teardown(body) => {
+                self.give_back(body);
+                StopOutcome::Complete
+            }
+            Stop::Wait | Stop::Join { .. } => self.wait(within, complete),
+        }
+    }
+
+    fn wait(
+        &self,
+        within: Option<Duration>,
+        complete: impl Fn(&Lifecycle<Box<Body>>) -> bool,
+    ) -> StopOutcome {
+        // A time that no clock reaches is no limit.
+        let within = within.filter(|time| to_micros(*time).is_some());
+        let start = Instant::now();
+        let mut life = self.life.lock();
+        life.waiters += 1;
+        let outcome = loop {
+            if complete(&life.cycle) {
+                break StopOutcome::Complete;
+            }
+            match within.map(|time| time.saturating_sub(start.elapsed())) {
+                None => self.changed.wait(&mut life),
+                Some(Duration::ZERO) => break StopOutcome::TimedOut,
+                Some(left) => {
+                    self.changed.wait_timeout(&mut life, left);
+                }
+            }
+        };
+        life.waiters -= 1;
+        outcome
+    }
+}
+
+fn caller() -> Caller {
+    if user::is_inside() {
+        Caller::ContainerCode
+    } else {
+        Caller::Application
+    }
+}
+
+/// Holds the body for a pass; whatever unwinds past it, the body is given back.
+pub(crate) struct Holder<'a> {
+    pub(crate) shared: &'a Arc<Shared>,
+    pub(crate) body: Option<Box<Body>>,
+}
+
+impl Drop for Holder<'_> {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            self.shared.give_back(body);
+        }
+    }
+}

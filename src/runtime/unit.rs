@@ -1,0 +1,172 @@
+//! One registered system with everything that belongs to it.
+
+use std::sync::Arc;
+
+use super::context::Context;
+use super::error::{Failure, Phase};
+use super::system::{System, SystemKey, SystemResult, SystemType};
+use crate::base::BoxError;
+use crate::base::user::{self, Mark};
+use crate::log::{Level, Logger};
+use crate::message::Inbox;
+use crate::time::{Elapsed, SharedClock, TimerSet, Timing};
+use crate::world::{RemovalMarks, World};
+
+/// A timer's callback; the plain form ignores the system.
+pub(crate) type Callback = Box<dyn FnMut(&mut dyn System, &mut Context<'_>) -> SystemResult + Send>;
+
+/// A system's run condition.
+pub(crate) type Condition = Box<dyn FnMut(&World) -> bool + Send>;
+
+/// A place in the storage of units. Its number and generation are the system's key.
+///
+/// A generation that is used up is never given out again: the slot stays empty.
+pub(crate) struct Slot {
+    pub(crate) generation: u32,
+    pub(crate) unit: Option<Unit>,
+}
+
+/// The system, and beside it what is lent to its context while it runs.
+///
+/// The pass walks the units in order and reads the first fields of each on every pass; what is needed only when
+/// something happens lies behind `cold`.
+pub(crate) struct Unit {
+    pub(crate) system: Box<dyn System>,
+    pub(crate) own: OwnState,
+}
+
+pub(crate) struct OwnState {
+    pub(crate) flags: u8,
+    pub(crate) clock: SharedClock,
+    pub(crate) timing: Timing,
+    pub(crate) elapsed: Elapsed,
+    pub(crate) timers: TimerSet<Callback>,
+    pub(crate) updates: u64,
+    pub(crate) cold: Box<Cold>,
+}
+
+pub(crate) struct Cold {
+    pub(crate) handle: Arc<str>,
+    pub(crate) key: SystemKey,
+    /// Where the key's slot stands in the order.
+    pub(crate) position: u32,
+    pub(crate) of: SystemType,
+    pub(crate) logger: Logger,
+    pub(crate) inbox: Inbox,
+    pub(crate) condition: Option<Condition>,
+    pub(crate) failures: u64,
+    pub(crate) marks: RemovalMarks,
+}
+
+/// The states of a unit, as bits: a unit that the pass may update without a second look has exactly [`STARTED`].
+pub(crate) mod flag {
+    /// `initialize` was called.
+    pub(crate) const STARTED: u8 = 1;
+    /// Switched off by its user.
+    pub(crate) const OFF: u8 = 2;
+    /// It has a run condition.
+    pub(crate) const CONDITION: u8 = 4;
+    /// Registered in the running pass or step, which leaves it alone.
+    pub(crate) const NEW: u8 = 8;
+    /// Removed or replaced; waits for its release.
+    pub(crate) const LEAVING: u8 = 16;
+    /// `shutdown` was called.
+    pub(crate) const SHUT: u8 = 32;
+}
+
+impl OwnState {
+    #[inline]
+    pub(crate) fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Sets the system's clock; schedule, timers and measurement start at its present instant.
+    pub(crate) fn set_clock(&mut self, clock: SharedClock, now: u64) {
+        // A clock may be a user's value whose drop fails; there is nobody to tell.
+        let _ = user::release(std::mem::replace(&mut self.clock, clock));
+        self.restart(now);
+    }
+
+    pub(crate) fn restart(&mut self, now: u64) {
+        self.timing = Timing::from_micros(self.timing.interval_micros(), now);
+        self.timers.restart(now);
+        self.elapsed.restart(now);
+    }
+
+    /// Logs what failed, once, and makes the failure of it.
+    #[cold]
+    pub(crate) fn fail(&mut self, phase: Phase, error: BoxError) -> Failure {
+        self.cold.failures += 1;
+        let failure = Failure::new(&self.cold.handle, self.cold.of.name, phase, error);
+        log_failure(&self.cold.logger, &failure);
+        failure
+    }
+}
+
+/// The one line of a failure, through a logger that puts the handle in front. The text of a user's error is user code.
+#[cold]
+pub(crate) fn log_failure(logger: &Logger, failure: &Failure) {
+    let text = user::call(|| failure.error().to_string())
+        .unwrap_or_else(|panic| format!("its error text {panic}"));
+    logger.log_at(
+        Level::Error,
+        format!("failed in {}: {text}", failure.phase()),
+    );
+}
+
+/// User code that returns a result: its panic is its error.
+#[inline]
+pub(crate) fn call(code: impl FnOnce() -> SystemResult) -> SystemResult {
+    user::call(code).unwrap_or_else(|panic| Err(panic.into()))
+}
+
+/// As [`call`], under a mark that the caller holds over the whole pass.
+#[inline]
+pub(crate) fn call_under(mark: &Mark, code: impl FnOnce() -> SystemResult) -> SystemResult {
+    match user::call_under(mark, code) {
+        Ok(result) => result,
+        Err(panic) => Err(panic.into()),
+    }
+}
+
+/// Drops a unit piece by piece, each user value by itself, so that a panic of one leaves no other behind.
+pub(crate) fn release(unit: Unit) {
+    let Unit { system, mut own } = unit;
+    for callback in own.timers.take_all() {
+        let _ = user::release(callback);
+    }
+    let _ = user::release(system);
+    let _ = user::release(own.cold.condition.take());
+    let _ = user::release(own);
+}
+
+/// Calls `shutdown` on a unit that was started and not shut down yet.
+pub(crate) fn shut<'a>(unit: &'a mut Unit, context: impl FnOnce(&'a mut OwnState) -> Context<'a>) {
+    let Unit { system, own } = unit;
+    if own.flags & (flag::STARTED | flag::SHUT) != flag::STARTED {
+        return;
+    }
+    own.flags |= flag::SHUT;
+    own.cold.inbox.collect();
+    let (handle, type_name) = (Arc::clone(&own.cold.handle), own.cold.of.name);
+    let logger = own.cold.logger.clone();
+    let mut cx = context(own);
+    if let Err(error) = call(|| system.shutdown(&mut cx)) {
+        let failure = Failure::new(&handle, type_name, Phase::Shutdown, error);
+        log_failure(&logger, &failure);
+        let _ = user::release(failure);
+    }
+}
+
+impl Slot {
+    /// Takes the unit out, and makes the slot ready for another one under the next generation.
+    pub(crate) fn vacate(&mut self, number: usize, free: &mut Vec<u32>) -> Option<Unit> {
+        let unit = self.unit.take()?;
+        // The last generation is not followed by another one: the slot is retired.
+        if let (Some(next), Ok(number)) = (self.generation.checked_add(1), u32::try_from(number)) {
+            self.generation = next;
+            free.push(number);
+        }
+        Some(unit)
+    }
+}
