@@ -81,6 +81,8 @@ pub trait ReadOnlyQuery: Query {
 pub struct Place<'w, 's> {
     pub(super) archetype: &'w Archetype,
     pub(super) positions: &'s [u16],
+    /// Where the archetype's positions begin.
+    pub(super) first: usize,
     pub(super) row: usize,
     pub(super) entity: Entity,
     pub(super) sparse: &'w [crate::store::sparse::SparseSet],
@@ -96,7 +98,7 @@ impl<'w> Place<'w, '_> {
                 .values::<T>()?
                 .get(set.row(self.entity.index())?);
         }
-        let position = *self.positions.get(term.request as usize)?;
+        let position = *self.positions.get(self.first + term.request as usize)?;
         self.archetype
             .columns()
             .get(position as usize)?

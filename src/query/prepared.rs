@@ -170,18 +170,17 @@ impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<Q::Item<'w>> {
         let (number, row) = self.store.entities.locate(entity)?;
-        let at = self.state.core.place_of(number)?;
-        let positions = self.state.core.positions_of(at);
+        // An archetype that does not match lacks a column that the query needs, and the term finds it missing.
         let archetype = self.store.archetypes.get(number)?;
-        Q::read(
-            &self.state.core.query,
-            &Place {
-                archetype,
-                positions,
-                row,
-                entity,
-                sparse: &self.store.sparse,
-            },
-        )
+        let core = &self.state.core;
+        let place = Place {
+            archetype,
+            positions: &core.positions,
+            first: number * core.bound.list.len(),
+            row,
+            entity,
+            sparse: &self.store.sparse,
+        };
+        Q::read(&core.query, &place)
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     pub(super) filter: F::State,
     /// The numbers of the matching archetypes, ascending.
     pub(super) matches: Vec<u32>,
-    /// For each match, the column of each request, or `ABSENT`.
+    /// For each archetype, matching or not, the column of each request, or `ABSENT`.
     pub(super) positions: Vec<u16>,
     /// By archetype: its place in `matches`, or `u32::MAX`.
     pub(super) match_of: Vec<u32>,
@@ -159,21 +159,21 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             if has_all && F::admits(&self.filter, archetype) {
                 self.match_of.push(self.matches.len() as u32);
                 self.matches.push(number as u32);
-                self.positions.extend(positions);
             } else {
                 self.match_of.push(u32::MAX);
             }
+            self.positions.extend(positions);
         }
         self.seen = store.archetypes.len();
         Ok(())
     }
 
-    /// The columns of the match with this place in `matches`.
+    /// The columns of an archetype.
     #[inline]
-    pub(super) fn positions_of(&self, place: usize) -> &[u16] {
+    pub(super) fn positions_of(&self, archetype: usize) -> &[u16] {
         let width = self.bound.list.len();
         self.positions
-            .get(place * width..(place + 1) * width)
+            .get(archetype * width..(archetype + 1) * width)
             .unwrap_or_default()
     }
 

@@ -107,7 +107,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
                 continue;
             }
-            return Some(self.stop(place, archetype));
+            return Some(self.stop(number, archetype));
         }
     }
 
@@ -123,17 +123,17 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
             return None;
         }
-        Some(self.stop(place, archetype))
+        Some(self.stop(number, archetype))
     }
 
     #[inline]
-    fn stop(&self, place: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
+    fn stop(&self, number: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
         let (ids, columns) = archetype.parts_mut();
         let rows = EntityRows {
             ids,
             slots: self.slots,
         };
-        let positions = self.state.positions_of(place);
+        let positions = self.state.positions_of(number);
         let mut cells = Cells::exclusive(
             columns,
             rows,

@@ -6,18 +6,13 @@
 
 use std::any::TypeId;
 
-use smallvec::SmallVec;
-
 use super::column::Column;
 use super::component::Component;
 use super::kinds::{KindId, Kinds};
 
-/// Where a bundle's parts go, in the order the bundle lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    Column(u16),
-    Sparse(u32),
-}
+/// Where a bundle's parts go, in the order the bundle lists them: the column, or for a type with sparse storage the
+/// set.
+pub(crate) type Destinations = Box<[u32]>;
 
 /// A column of the source that has no place in the target.
 pub(crate) const LEAVES: u16 = u16::MAX;
@@ -27,11 +22,13 @@ pub(crate) struct InsertEdge {
     /// The bundle's type.
     pub(super) bundle: TypeId,
     pub(super) target: u32,
-    pub(super) destinations: SmallVec<[Destination; 8]>,
+    pub(super) destinations: Destinations,
+    /// The bundle has parts in sparse sets.
+    pub(super) sparse: bool,
     /// By column of the source: its column in the target, or [`LEAVES`].
-    pub(super) moves: SmallVec<[u16; 16]>,
+    pub(super) moves: Box<[u16]>,
     /// Sparse sets that hold another type under a name of the bundle.
-    pub(super) evicts: SmallVec<[u32; 2]>,
+    pub(super) evicts: Box<[u32]>,
 }
 
 /// The moves out of one archetype that have been made before.

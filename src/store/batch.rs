@@ -8,22 +8,22 @@ use super::entities::OutOfSlots;
 use super::error::BundleFault;
 use crate::base::caught::FirstPanic;
 
-/// Why nothing was spawned.
+/// Why nothing was spawned. In a box, so that what succeeds is returned in registers.
 #[derive(Debug)]
 pub(crate) enum SpawnFault {
     Bundle(BundleFault),
     OutOfSlots,
 }
 
-impl From<BundleFault> for SpawnFault {
+impl From<BundleFault> for Box<SpawnFault> {
     fn from(fault: BundleFault) -> Self {
-        Self::Bundle(fault)
+        Self::new(SpawnFault::Bundle(fault))
     }
 }
 
-impl From<OutOfSlots> for SpawnFault {
+impl From<OutOfSlots> for Box<SpawnFault> {
     fn from(_: OutOfSlots) -> Self {
-        Self::OutOfSlots
+        Self::new(SpawnFault::OutOfSlots)
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Spawned {
 
 impl Store {
     /// Spawns a bundle for each item. When the iterator panics, the rows it gave so far are entities.
-    pub(crate) fn spawn_batch<I>(&mut self, bundles: I) -> Result<Spawned, SpawnFault>
+    pub(crate) fn spawn_batch<I>(&mut self, bundles: I) -> Result<Spawned, Box<SpawnFault>>
     where
         I: Iterator,
         I::Item: Bundle,
@@ -76,7 +76,7 @@ impl Store {
         outcome
     }
 
-    fn spawn_one_by_one<I>(&mut self, number: u32, bundles: I) -> Result<Spawned, SpawnFault>
+    fn spawn_one_by_one<I>(&mut self, number: u32, bundles: I) -> Result<Spawned, Box<SpawnFault>>
     where
         I: Iterator,
         I::Item: Bundle,
@@ -104,7 +104,7 @@ impl Store {
     pub(crate) fn spawn_columns<C: ColumnBatch>(
         &mut self,
         columns: C,
-    ) -> Result<Spawned, SpawnFault> {
+    ) -> Result<Spawned, Box<SpawnFault>> {
         let info = self.bundle::<C::Row>()?;
         if self.bundles[info].sparse {
             let mut parts = super::bundle::Parts::default();
@@ -118,7 +118,7 @@ impl Store {
         }
         let rows = columns.rows().ok_or(BundleFault::UnevenColumns)?;
         if self.entities.remaining() < rows {
-            return Err(SpawnFault::OutOfSlots);
+            return Err(Box::new(SpawnFault::OutOfSlots));
         }
         let info = &self.bundles[info];
         let number = info.archetype;
@@ -139,7 +139,7 @@ impl Store {
         number: usize,
         first: usize,
         rows: usize,
-    ) -> Result<Spawned, SpawnFault> {
+    ) -> Result<Spawned, Box<SpawnFault>> {
         let archetype = &mut self.archetypes[number];
         let len = archetype.len();
         let now = self.tick;
@@ -159,6 +159,6 @@ impl Store {
             Column::truncate(column, len, &mut panics);
         }
         panics.resume();
-        Err(SpawnFault::OutOfSlots)
+        Err(Box::new(SpawnFault::OutOfSlots))
     }
 }

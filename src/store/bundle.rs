@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::archetype::Destination;
 use super::column::Column;
 use super::component::{Component, ComponentType, Named, Storage, TypeName};
 use super::sparse::SparseSet;
@@ -69,27 +68,32 @@ pub struct Parts(pub(crate) SmallVec<[Part; 16]>);
 pub struct RowWriter<'a> {
     pub(super) columns: &'a mut [Column],
     pub(super) sparse: &'a mut [SparseSet],
-    pub(super) destinations: &'a [Destination],
+    pub(super) destinations: &'a [u32],
     pub(super) next: usize,
     pub(super) row: usize,
     pub(super) id: u32,
     pub(super) archetype: usize,
     pub(super) now: u64,
-    pub(super) panics: &'a mut FirstPanic,
+    /// Keeps the panics of components that are replaced; nothing is, where there is none.
+    pub(super) replaced: Option<&'a mut FirstPanic>,
 }
 
 impl RowWriter<'_> {
-    #[inline]
+    /// Inlined everywhere, or the writer is built in memory for every entity.
+    #[inline(always)]
     fn put<T: Component>(&mut self, value: T) {
-        let destination = self.destinations[self.next];
+        let at = self.destinations[self.next] as usize;
         self.next += 1;
-        match destination {
-            Destination::Column(at) => {
-                self.columns[at as usize].put(self.row, value, self.now, self.panics);
+        match (T::storage(), &mut self.replaced) {
+            (Storage::Table, None) => self.columns[at].push(value, self.now),
+            (Storage::Table, Some(panics)) => {
+                self.columns[at].put(self.row, value, self.now, panics)
             }
-            Destination::Sparse(at) => {
-                let old = self.sparse[at as usize].insert(self.id, self.archetype, value, self.now);
-                self.panics.drop_value(old);
+            (Storage::Sparse, replaced) => {
+                let old = self.sparse[at].insert(self.id, self.archetype, value, self.now);
+                if let Some(panics) = replaced {
+                    panics.drop_value(old);
+                }
             }
         }
     }
@@ -99,12 +103,12 @@ impl RowWriter<'_> {
 #[doc(hidden)]
 pub struct ColumnTaker<'a> {
     columns: SmallVec<[Option<&'a mut Column>; 16]>,
-    destinations: &'a [Destination],
+    destinations: &'a [u32],
     next: usize,
 }
 
 impl<'a> ColumnTaker<'a> {
-    pub(super) fn new(columns: &'a mut [Column], destinations: &'a [Destination]) -> Self {
+    pub(super) fn new(columns: &'a mut [Column], destinations: &'a [u32]) -> Self {
         Self {
             columns: columns.iter_mut().map(Some).collect(),
             destinations,
@@ -113,11 +117,11 @@ impl<'a> ColumnTaker<'a> {
     }
 
     pub(super) fn take<T: Component>(&mut self) -> Option<&'a mut Vec<T>> {
-        let destination = self.destinations.get(self.next)?;
+        let at = *self.destinations.get(self.next)? as usize;
         self.next += 1;
-        match destination {
-            Destination::Column(at) => self.columns.get_mut(*at as usize)?.take()?.rows_mut(),
-            Destination::Sparse(_) => None,
+        match T::storage() {
+            Storage::Table => self.columns.get_mut(at)?.take()?.rows_mut(),
+            Storage::Sparse => None,
         }
     }
 }
@@ -141,7 +145,7 @@ impl<T: Component> Bundle for T {
         columns.push(self);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self);
     }
@@ -166,7 +170,7 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
         columns.push(self.value);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self.value);
     }
@@ -220,7 +224,7 @@ macro_rules! tuples {
                 $(self.$at.push(&mut columns.$at);)*
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn put(self, row: &mut RowWriter<'_>) {
                 $(self.$at.put(row);)*

@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 
 pub(crate) use self::batch::{SpawnFault, Spawned};
 
-use self::archetype::{Archetype, Destination, Edges};
+use self::archetype::{Archetype, Destinations, Edges};
 use self::component::ComponentType;
 use self::entities::Entities;
 use self::handles::{Handles, Refusal};
@@ -46,7 +46,7 @@ use crate::base::hash::{SeededMap, TypeMap};
 pub(crate) struct BundleInfo {
     bundle: TypeId,
     archetype: u32,
-    destinations: SmallVec<[Destination; 8]>,
+    destinations: Destinations,
     sparse: bool,
 }
 
@@ -164,7 +164,7 @@ impl Store {
     }
 
     /// Reserves an id without an entity.
-    pub(crate) fn reserve_id(&mut self) -> Result<Entity, SpawnFault> {
+    pub(crate) fn reserve_id(&mut self) -> Result<Entity, Box<SpawnFault>> {
         Ok(self.entities.reserve()?)
     }
 

@@ -4,10 +4,11 @@ use std::any::TypeId;
 
 use smallvec::SmallVec;
 
-use super::archetype::{Archetype, Destination, InsertEdge, LEAVES};
+use super::archetype::{Archetype, Destinations, InsertEdge, LEAVES};
 use super::batch::SpawnFault;
 use super::bundle::{Bundle, Parts, RowWriter};
 use super::component::Component;
+use super::entities::Entities;
 use super::error::BundleFault;
 use super::kinds::KindId;
 use super::{BundleInfo, Store};
@@ -51,17 +52,28 @@ impl Store {
             .collect()
     }
 
-    fn destinations(&self, kinds: &[KindId], archetype: u32) -> SmallVec<[Destination; 8]> {
+    fn destinations(&self, kinds: &[KindId], archetype: u32) -> Destinations {
         let archetype = &self.archetypes[archetype as usize];
+        let column = |kind: KindId| {
+            archetype
+                .position(kind)
+                .map_or(u32::from(LEAVES), |at| at as u32)
+        };
         kinds
             .iter()
-            .map(|kind| match self.kinds.get(*kind).sparse {
-                Some(set) => Destination::Sparse(set),
-                None => {
-                    Destination::Column(archetype.position(*kind).map_or(LEAVES, |at| at as u16))
-                }
+            .map(|kind| {
+                self.kinds
+                    .get(*kind)
+                    .sparse
+                    .unwrap_or_else(|| column(*kind))
             })
             .collect()
+    }
+
+    fn any_sparse(&self, kinds: &[KindId]) -> bool {
+        kinds
+            .iter()
+            .any(|kind| self.kinds.get(*kind).sparse.is_some())
     }
 
     fn table_kinds(&self, kinds: &[KindId]) -> SmallVec<[KindId; 16]> {
@@ -74,7 +86,7 @@ impl Store {
 
     /// Where `B` is spawned: the number of its [`BundleInfo`].
     #[inline]
-    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, SpawnFault> {
+    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         match self.bundles.get(self.last_bundle) {
             Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
             _ => self.bundle_by_map::<B>(),
@@ -82,35 +94,24 @@ impl Store {
     }
 
     #[cold]
-    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, SpawnFault> {
+    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
+        Self::check_bundle::<B>()?;
+        if self.entities.remaining() == 0 {
+            return Err(Box::new(SpawnFault::OutOfSlots));
+        }
+        self.known_bundle::<B>()
+    }
+
+    fn known_bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         let bundle = TypeId::of::<B>();
         if let Some(&known) = self.bundle_index.get(&bundle) {
             self.last_bundle = known;
             return Ok(known);
         }
-        Self::check_bundle::<B>()?;
-        if self.entities.remaining() == 0 {
-            return Err(SpawnFault::OutOfSlots);
-        }
         let kinds = self.kinds_of::<B>()?;
         let archetype = self.archetype_of(&self.table_kinds(&kinds));
         let destinations = self.destinations(&kinds, archetype);
-        Ok(self.remember_bundle::<B>(archetype, destinations))
-    }
-
-    fn remember_bundle<B: Bundle>(
-        &mut self,
-        archetype: u32,
-        destinations: SmallVec<[Destination; 8]>,
-    ) -> usize {
-        let bundle = TypeId::of::<B>();
-        if let Some(&known) = self.bundle_index.get(&bundle) {
-            self.last_bundle = known;
-            return known;
-        }
-        let sparse = destinations
-            .iter()
-            .any(|destination| matches!(destination, Destination::Sparse(_)));
+        let sparse = self.any_sparse(&kinds);
         self.last_bundle = self.bundles.len();
         self.bundles.push(BundleInfo {
             bundle,
@@ -119,18 +120,16 @@ impl Store {
             sparse,
         });
         self.bundle_index.insert(bundle, self.last_bundle);
-        self.last_bundle
+        Ok(self.last_bundle)
     }
 
     /// Makes an entity with the components of a bundle.
     #[inline]
-    pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, SpawnFault> {
+    pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
         let info = self.bundle::<B>()?;
-        let number = self.bundles[info].archetype;
-        let row = self.archetypes[number as usize].len();
-        let entity = self.entities.alloc(number, row as u32)?;
-        self.fill_new(info, entity, bundle);
-        Ok(entity)
+        self.fill_new(info, bundle, |entities, archetype, row| {
+            Ok(entities.alloc(archetype, row)?)
+        })
     }
 
     /// Makes an entity with the components of a bundle, under an id that was reserved.
@@ -138,33 +137,36 @@ impl Store {
         &mut self,
         entity: Entity,
         bundle: B,
-    ) -> Result<bool, BundleFault> {
+    ) -> Result<bool, Box<SpawnFault>> {
+        Self::check_bundle::<B>()?;
         if !self.entities.is_reserved(entity) {
-            Self::check_bundle::<B>()?;
             return Ok(false);
         }
-        let kinds = self.kinds_of::<B>()?;
-        let archetype = self.archetype_of(&self.table_kinds(&kinds));
-        let destinations = self.destinations(&kinds, archetype);
-        let info = self.remember_bundle::<B>(archetype, destinations);
-        let number = self.bundles[info].archetype;
-        let row = self.archetypes[number as usize].len();
-        self.entities.place(entity, number, row as u32);
-        self.fill_new(info, entity, bundle);
+        let info = self.known_bundle::<B>()?;
+        self.fill_new(info, bundle, |entities, archetype, row| {
+            entities.place(entity, archetype, row);
+            Ok(entity)
+        })?;
         Ok(true)
     }
 
+    /// Puts a bundle into a new row, once `claim` has given the row an id.
     #[inline]
-    fn fill_new<B: Bundle>(&mut self, info: usize, entity: Entity, bundle: B) {
+    fn fill_new<B: Bundle>(
+        &mut self,
+        info: usize,
+        bundle: B,
+        claim: impl FnOnce(&mut Entities, u32, u32) -> Result<Entity, Box<SpawnFault>>,
+    ) -> Result<Entity, Box<SpawnFault>> {
         let info = &self.bundles[info];
         let archetype = &mut self.archetypes[info.archetype as usize];
         let (ids, columns) = archetype.ids_and_columns_mut();
         let row = ids.len();
+        let entity = claim(&mut self.entities, info.archetype, row as u32)?;
         ids.push(entity.index());
         if info.sparse {
             self.entities.set_sparse(entity.index());
         }
-        let mut panics = FirstPanic::default();
         bundle.put(&mut RowWriter {
             columns,
             sparse: &mut self.sparse,
@@ -174,9 +176,9 @@ impl Store {
             id: entity.index(),
             archetype: info.archetype as usize,
             now: self.tick,
-            panics: &mut panics,
+            replaced: None,
         });
-        panics.resume();
+        Ok(entity)
     }
 
     /// Inserts a bundle into a live entity; components that it replaces are dropped.
@@ -185,7 +187,7 @@ impl Store {
         &mut self,
         entity: Entity,
         bundle: B,
-    ) -> Result<bool, BundleFault> {
+    ) -> Result<bool, Box<BundleFault>> {
         let Some((source, row)) = self.entities.locate(entity) else {
             // Even so, a contradictory bundle is the first fault to be named.
             Self::check_bundle::<B>()?;
@@ -226,11 +228,7 @@ impl Store {
             self.entities
                 .set(entity.index(), edge.target, now_in as u32);
         }
-        if edge
-            .destinations
-            .iter()
-            .any(|to| matches!(to, Destination::Sparse(_)))
-        {
+        if edge.sparse {
             self.entities.set_sparse(entity.index());
         }
         bundle.put(&mut RowWriter {
@@ -242,14 +240,14 @@ impl Store {
             id: entity.index(),
             archetype: target,
             now: self.tick,
-            panics: &mut panics,
+            replaced: Some(&mut panics),
         });
         panics.resume();
         Ok(true)
     }
 
     #[inline]
-    fn insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, BundleFault> {
+    fn insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, Box<BundleFault>> {
         let bundle = TypeId::of::<B>();
         match self.edges[source]
             .inserts
@@ -262,11 +260,11 @@ impl Store {
     }
 
     #[cold]
-    fn make_insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, BundleFault> {
+    fn make_insert_edge<B: Bundle>(&mut self, source: usize) -> Result<usize, Box<BundleFault>> {
         let kinds = self.kinds_of::<B>()?;
         let target_kinds = self.kinds_with(source, &kinds);
         let target = self.archetype_of(&target_kinds);
-        let mut evicts = SmallVec::new();
+        let mut evicts = Vec::new();
         for rival in kinds.iter().flat_map(|kind| self.kinds.rivals(*kind)) {
             evicts.extend(self.kinds.get(rival).sparse);
         }
@@ -274,8 +272,9 @@ impl Store {
             bundle: TypeId::of::<B>(),
             target,
             destinations: self.destinations(&kinds, target),
+            sparse: self.any_sparse(&kinds),
             moves: self.moves(source, target as usize),
-            evicts,
+            evicts: evicts.into(),
         };
         let edges = &mut self.edges[source].inserts;
         edges.push(edge);
@@ -298,7 +297,7 @@ impl Store {
     }
 
     /// By column of `source`: its column in `target`, or [`LEAVES`].
-    fn moves(&self, source: usize, target: usize) -> SmallVec<[u16; 16]> {
+    fn moves(&self, source: usize, target: usize) -> Box<[u16]> {
         let target = &self.archetypes[target];
         self.archetypes[source]
             .kinds()

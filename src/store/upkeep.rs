@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// Makes room for more entities of a bundle.
-    pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), SpawnFault> {
+    pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), Box<SpawnFault>> {
         let info = self.bundle::<B>()?;
         let number = self.bundles[info].archetype as usize;
         self.archetypes[number].reserve(additional);

@@ -27,7 +27,7 @@ impl World {
                 Err(fault) => {
                     return Err(ComponentError::Bundle {
                         at: self.origin("insert"),
-                        fault,
+                        fault: *fault,
                     });
                 }
             }

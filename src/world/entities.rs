@@ -139,10 +139,7 @@ impl World {
                     handle,
                 })
             }
-            Err(fault) => Err(EntityError::Bundle {
-                at: self.origin("spawn_reserved"),
-                fault,
-            }),
+            Err(fault) => Err(self.entity_error("spawn_reserved", fault)),
         }
     }
 
@@ -343,9 +340,13 @@ impl World {
     }
 
     #[cold]
-    pub(super) fn entity_error(&self, function: &'static str, fault: SpawnFault) -> EntityError {
+    pub(super) fn entity_error(
+        &self,
+        function: &'static str,
+        fault: Box<SpawnFault>,
+    ) -> EntityError {
         let at = self.origin(function);
-        match fault {
+        match *fault {
             SpawnFault::Bundle(fault) => EntityError::Bundle { at, fault },
             SpawnFault::OutOfSlots => EntityError::OutOfSlots {
                 at,
