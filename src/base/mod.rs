@@ -3,6 +3,7 @@
 pub(crate) mod caught;
 pub(crate) mod entity;
 pub(crate) mod hash;
+pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod origin;
 pub(crate) mod user;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::base::json::{HIGHEST_DEPTH, is_within, take_apart, type_name as json_type};
+
 /// How large and how deep a message may be.
 ///
 /// The size holds for text from outside ([`parse_message`]); the depth also for messages built in code, when they are
@@ -28,7 +30,7 @@ pub struct MessageLimits {
 
 impl MessageLimits {
     /// The highest depth limit there is.
-    pub const HIGHEST_DEPTH: usize = 127;
+    pub const HIGHEST_DEPTH: usize = HIGHEST_DEPTH;
 
     fn depth(self) -> usize {
         self.max_depth.min(Self::HIGHEST_DEPTH)
@@ -314,18 +316,6 @@ pub(super) fn system_of(message: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// The name of a value's JSON type, as error texts give it.
-pub(crate) const fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// Reads a message from text that came from outside: a file, a socket. The way in for all text that is not trusted.
 ///
 /// Of a key that stands twice in one object the last wins. An integer that does not fit 64 bits becomes a
@@ -402,23 +392,6 @@ fn nests_deeper(text: &[u8], levels: usize) -> bool {
     false
 }
 
-/// Whether a value has at most this many levels. It calls itself no deeper than that, at most
-/// [`MessageLimits::HIGHEST_DEPTH`] times, and allocates nothing.
-fn is_within(value: &Value, levels: usize) -> bool {
-    match value {
-        Value::Array(elements) => {
-            levels > 0
-                && elements
-                    .iter()
-                    .all(|element| is_within(element, levels - 1))
-        }
-        Value::Object(fields) => {
-            levels > 0 && fields.values().all(|field| is_within(field, levels - 1))
-        }
-        _ => true,
-    }
-}
-
 /// The value, unless it is so deep that dropping it the ordinary way could overflow the stack: then it is taken apart.
 pub(super) fn harmless(value: Value) -> Option<Value> {
     if is_within(&value, MessageLimits::HIGHEST_DEPTH) {
@@ -426,17 +399,5 @@ pub(super) fn harmless(value: Value) -> Option<Value> {
     } else {
         take_apart(value);
         None
-    }
-}
-
-/// Drops a value of any depth without recursion: what lies below a level is moved out before the level is dropped.
-fn take_apart(value: Value) {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::Array(elements) => waiting.extend(elements),
-            Value::Object(fields) => waiting.extend(fields.into_iter().map(|(_, field)| field)),
-            _ => {}
-        }
     }
 }

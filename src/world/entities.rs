@@ -340,6 +340,7 @@ impl World {
     }
 
     #[cold]
+    #[allow(clippy::boxed_local, reason = "faults come in a box")]
     pub(super) fn entity_error(
         &self,
         function: &'static str,

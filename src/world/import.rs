@@ -15,6 +15,7 @@ use super::registry::{ComponentRegistry, Reader};
 use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 use crate::base::hash::SeededMap;
+use crate::base::json;
 use crate::store::component::Component;
 use crate::store::handles::Refusal;
 
@@ -66,15 +67,15 @@ fn fault(path: String, kind: ImportErrorKind) -> ImportError {
 }
 
 fn object<'v>(value: &'v Value, path: &[&str]) -> Result<&'v Map<String, Value>, ImportError> {
-    let got = match value {
-        Value::Object(object) => return Ok(object),
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-    };
-    Err(fault(pointer(path), ImportErrorKind::NotAnObject { got }))
+    match value {
+        Value::Object(object) => Ok(object),
+        other => Err(fault(
+            pointer(path),
+            ImportErrorKind::NotAnObject {
+                got: json::type_name(other),
+            },
+        )),
+    }
 }
 
 impl World {
@@ -85,12 +86,17 @@ impl World {
     /// import itself, in circles too, and to entities that the world has already.
     ///
     /// # Errors
-    /// [`ImportError`], which names the place. Nothing has changed then.
+    /// [`ImportError`], which names the place. Nothing has changed then. A value that is nested more deeply than 127
+    /// levels is refused.
     pub fn import(
         &mut self,
         types: &ComponentRegistry,
         value: &Value,
     ) -> Result<Imported, ImportError> {
+        let limit = json::HIGHEST_DEPTH;
+        if !json::is_within(value, limit) {
+            return Err(fault(String::new(), ImportErrorKind::TooDeep { limit }));
+        }
         self.import_with(types, value, Dangling::Error)
     }
 

@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::base::json::HIGHEST_DEPTH;
 use crate::world::error::{ImportError, ImportErrorKind};
 use crate::world::references::push_segment;
 
 /// Parses a text; the fault names its place.
 pub(super) fn parse(text: &str, max_depth: usize) -> Result<Value, ImportError> {
-    // The parser's own limit on recursion is 128.
-    let max_depth = max_depth.min(127);
+    let max_depth = max_depth.min(HIGHEST_DEPTH);
     let context = Context {
         path: RefCell::default(),
         fault: RefCell::default(),
