@@ -98,6 +98,8 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     }
 
     /// The next item of the row-by-row path, or the next archetype.
+    #[cold]
+    #[inline(never)]
     fn next_slow(&mut self) -> Option<Q::Item<'w>> {
         loop {
             if let Some(slow) = &mut self.slow {

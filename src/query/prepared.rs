@@ -176,7 +176,7 @@ impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
         let place = Place {
             archetype,
             positions: &core.positions,
-            first: number * core.bound.list.len(),
+            first: number * core.width,
             row,
             entity,
             sparse: &self.store.sparse,

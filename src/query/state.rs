@@ -57,6 +57,8 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     epoch: u64,
     seen: usize,
     pub(super) bound: Bound,
+    /// The number of requests.
+    pub(super) width: usize,
     pub(super) query: Q::State,
     pub(super) filter: F::State,
     /// The numbers of the matching archetypes, ascending.
@@ -88,6 +90,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             world: store.id(),
             epoch: store.epoch(),
             seen: 0,
+            width: bound.list.len(),
             bound,
             query,
             filter,
@@ -101,12 +104,6 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
         };
         state.update(store)?;
         Ok(state)
-    }
-
-    /// Whether the state is of this world.
-    #[inline]
-    pub(crate) fn is_of(&self, store: &Store) -> bool {
-        self.world == store.id()
     }
 
     /// Whether the state is of this world and knows all its archetypes.
@@ -171,9 +168,8 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
     /// The columns of an archetype.
     #[inline]
     pub(super) fn positions_of(&self, archetype: usize) -> &[u16] {
-        let width = self.bound.list.len();
         self.positions
-            .get(archetype * width..(archetype + 1) * width)
+            .get(archetype * self.width..(archetype + 1) * self.width)
             .unwrap_or_default()
     }
 

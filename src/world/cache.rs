@@ -11,9 +11,14 @@ use crate::store::Store;
 
 /// The prepared state of queries that are used without preparation, by their type.
 #[derive(Default)]
-pub(super) struct QueryCache(TypeMap<Box<dyn Any + Send + Sync>>);
+pub(super) struct QueryCache {
+    places: TypeMap<usize>,
+    states: Vec<Box<dyn Any + Send + Sync>>,
+}
 
 impl QueryCache {
+    /// The state of a query, knowing all archetypes. It is made when the query is first used.
+    #[inline]
     pub(super) fn state<'c, Q, F>(
         &'c mut self,
         store: &mut Store,
@@ -23,27 +28,26 @@ impl QueryCache {
         F: Filter + 'static,
     {
         let key = TypeId::of::<QueryState<Q, F>>();
-        if let Some(state) = self
-            .0
-            .get(&key)
-            .and_then(|state| state.downcast_ref::<QueryState<Q, F>>())
-            && state.core.is_of(store)
-        {
-            // Found as it should be; looked up again below, because the borrow would last too long.
-        } else {
-            self.0
-                .insert(key, Box::new(QueryState::<Q, F>::new(store)?));
-        }
-        match self
-            .0
-            .get_mut(&key)
-            .and_then(|state| state.downcast_mut::<QueryState<Q, F>>())
-        {
-            Some(state) => {
-                state.core.update(store)?;
-                Ok(state)
-            }
-            None => Err(QueryError::ForeignWorld),
-        }
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => self.add(key, QueryState::<Q, F>::new(store)?),
+        };
+        let state = self
+            .states
+            .get_mut(place)
+            .and_then(|state| state.downcast_mut::<QueryState<Q, F>>());
+        let Some(state) = state else {
+            unreachable!("the key is the state's type")
+        };
+        state.core.update(store)?;
+        Ok(state)
+    }
+
+    #[cold]
+    fn add<S: Any + Send + Sync>(&mut self, key: TypeId, state: S) -> usize {
+        let place = self.states.len();
+        self.states.push(Box::new(state));
+        self.places.insert(key, place);
+        place
     }
 }
