@@ -17,8 +17,8 @@ Options:
 
 The real orbital elements of the eight planets become positions and velocities,
 and the Sun and the planets then pull on each other in steps of six hours. The
-container `sky` holds the bodies; the container `almanac`, on a thread of its
-own, learns of every completed orbit by a message.
+container `sky` holds the bodies; the container `almanac` learns of every
+completed orbit by a message.
 
 Writes target/orbits.svg (the planets' tracks, to scale) and target/orbits.json
 (both containers, exported; it is read back and must come out the same).

@@ -1,15 +1,15 @@
 //! What bodies and calendars are made of. All of it is exported and can be read back.
 
-use ecs::{Component, Value};
+use ecs::{Component, ComponentRegistry, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::{revolution::Revolution, trail::Trail, vector::Vector};
 
-/// Relative to the system's centre of mass, in astronomical units.
+/// Where a body is, relative to the system's centre of mass, in astronomical units.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Position(pub(crate) Vector);
 
-/// In astronomical units per day.
+/// How a body moves, in astronomical units per day.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Velocity(pub(crate) Vector);
 
@@ -25,7 +25,8 @@ pub(crate) struct Years {
 }
 
 macro_rules! component {
-    ($($component:ty: $name:literal),* $(,)?) => {$(
+    ($($component:ty: $name:literal),* $(,)?) => {
+        $(
         impl Component for $component {
             fn type_name() -> &'static str {
                 $name
@@ -36,7 +37,13 @@ macro_rules! component {
                 serde_json::to_value(self).unwrap_or_default()
             }
         }
-    )*};
+    )*
+
+        /// What an import needs to know.
+        pub(crate) fn registry() -> ComponentRegistry {
+            ComponentRegistry::new()$(.with::<$component>())*
+        }
+    };
 }
 
 component! {

@@ -1,8 +1,11 @@
-//! The systems: two that move the bodies, one that watches them, and one that keeps the calendar.
+//! The systems: two kinds that move the bodies, one that watches them, and one that keeps the calendar.
 
 use std::time::Duration;
 
-use ecs::{Context, Entity, ManagerRef, System, SystemResult, json};
+use ecs::{
+    Context, Entity, ManagerRef, Moment, Prepared, QueryError, System, SystemResult, World, json,
+};
+use serde::Deserialize;
 
 use crate::{
     components::{Mass, Position, Velocity, Years},
@@ -13,54 +16,72 @@ use crate::{
 };
 
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
-/// One pass.
-pub(crate) const STEP: Duration = Duration::from_secs(6 * 3_600);
-const STEP_DAYS: f64 = 0.25;
 
-/// The shares of a step in which velocities change, after Yoshida: three leapfrog steps, the middle one backwards, whose
-/// errors cancel up to the fourth order. In between, positions change by the mean of the two neighbours.
-pub(crate) fn yoshida() -> [f64; 3] {
-    let root = 2_f64.cbrt();
-    let outer = (2.0 - root).recip();
-    [outer, -root * outer, outer]
+/// What a span of time is in days.
+pub(crate) fn days(span: Duration) -> f64 {
+    span.as_secs_f64() / DAY.as_secs_f64()
 }
 
-/// Lets every body go straight on for a while.
-pub(crate) struct Drift {
-    pub(crate) days: f64,
+/// Lets every body go straight on for a share of the time that the pass covers.
+pub(crate) struct Integrator {
+    share: f64,
+    bodies: Prepared<(&'static mut Position, &'static Velocity)>,
 }
 
-impl System for Drift {
+impl Integrator {
+    pub(crate) fn new(share: f64, world: &mut World) -> Result<Self, QueryError> {
+        let bodies = world.prepare()?;
+        Ok(Self { share, bodies })
+    }
+}
+
+impl System for Integrator {
     fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        for (position, velocity) in cx.world.query::<(&mut Position, &Velocity)>() {
-            position.0 += velocity.0 * self.days;
-        }
+        let time = days(cx.this.elapsed()) * self.share;
+        self.bodies
+            .iter(cx.world)?
+            .for_each(|(position, velocity)| position.0 += velocity.0 * time);
         Ok(())
     }
 }
 
-/// Changes every body's velocity as the others pull on it for a while.
-#[derive(Default)]
+/// Lets the bodies pull on each other for a share of the time that the pass covers.
 pub(crate) struct Gravity {
-    pub(crate) days: f64,
-    bodies: Vec<Attractor>,
+    share: f64,
+    bodies: Prepared<(&'static Position, &'static Mass, &'static mut Velocity)>,
+    attractors: Vec<Attractor>,
     accelerations: Vec<Vector>,
+}
+
+impl Gravity {
+    pub(crate) fn new(share: f64, world: &mut World) -> Result<Self, QueryError> {
+        Ok(Self {
+            share,
+            bodies: world.prepare()?,
+            attractors: Vec::new(),
+            accelerations: Vec::new(),
+        })
+    }
 }
 
 impl System for Gravity {
     fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        self.bodies.clear();
-        for (position, mass) in cx.world.query::<(&Position, &Mass)>() {
-            self.bodies.push(Attractor {
+        let time = days(cx.this.elapsed()) * self.share;
+        self.attractors.clear();
+        let bodies = self.bodies.iter(cx.world)?;
+        self.attractors
+            .extend(bodies.map(|(position, mass, _)| Attractor {
                 position: position.0,
                 gm: mass.0,
-            });
-        }
-        accelerate(&self.bodies, &mut self.accelerations);
-        // A query meets the entities in the same order each time.
-        let velocities = cx.world.query::<(&mut Velocity, &Position, &Mass)>();
-        for ((velocity, ..), acceleration) in velocities.zip(&self.accelerations) {
-            velocity.0 += *acceleration * self.days;
+            }));
+        accelerate(&self.attractors, &mut self.accelerations);
+
+        // A query meets the same entities in the same order each time.
+        let mut accelerations = self.accelerations.iter();
+        for chunk in self.bodies.iter(cx.world)?.chunks() {
+            for ((.., velocity), acceleration) in chunk.into_iter().zip(&mut accelerations) {
+                velocity.0 += *acceleration * time;
+            }
         }
         Ok(())
     }
@@ -68,36 +89,37 @@ impl System for Gravity {
 
 /// Watches the planets from the Sun: tells the almanac of each completed orbit, and samples the tracks.
 pub(crate) struct Observer {
-    manager: ManagerRef,
     sun: Entity,
-    completed: Vec<(Entity, u32, f64)>,
+    planets: Prepared<(Entity, &'static Position, &'static mut Revolution)>,
+    manager: ManagerRef,
+    /// Messages sent.
     pub(crate) told: u64,
 }
 
 impl Observer {
-    pub(crate) fn new(manager: ManagerRef, sun: Entity) -> Self {
-        Self {
-            manager,
+    pub(crate) fn new(
+        sun: Entity,
+        manager: ManagerRef,
+        world: &mut World,
+    ) -> Result<Self, QueryError> {
+        Ok(Self {
             sun,
-            completed: Vec::new(),
+            planets: world.prepare()?,
+            manager,
             told: 0,
-        }
+        })
     }
 
-    fn sun(&self, cx: &Context<'_>) -> Result<Vector, &'static str> {
-        let sun = cx
-            .world
-            .get::<Position>(self.sun)
-            .ok_or("the Sun is gone")?;
+    fn sun(&self, world: &World) -> Result<Vector, &'static str> {
+        let sun = world.get::<Position>(self.sun).ok_or("the Sun is gone")?;
         Ok(sun.0)
     }
 
-    /// Once a day.
+    /// What the daily timer does.
     pub(crate) fn sample(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        let sun = self.sun(cx)?;
-        for (trail, position, revolution) in
-            cx.world.query::<(&mut Trail, &Position, &Revolution)>()
-        {
+        let sun = self.sun(cx.world)?;
+        let planets = cx.world.query::<(&mut Trail, &Position, &Revolution)>();
+        for (trail, position, revolution) in planets {
             trail.sample(position.0 - sun, revolution.orbits > 0);
         }
         Ok(())
@@ -106,20 +128,20 @@ impl Observer {
 
 impl System for Observer {
     fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        let sun = self.sun(cx)?;
-        let day = cx.this.now().as_micros() as f64 / DAY.as_micros() as f64;
-        for (planet, position, revolution) in
-            cx.world.query::<(Entity, &Position, &mut Revolution)>()
-        {
+        let sun = self.sun(cx.world)?;
+        let today = days(cx.this.now().since(Moment::ZERO));
+        let step = days(cx.this.elapsed());
+        let mut completed = Vec::new();
+        for (planet, position, revolution) in self.planets.iter(cx.world)? {
             let longitude = (position.0 - sun).longitude();
-            if let Some(day) = revolution.look(longitude, day, STEP_DAYS) {
-                self.completed.push((planet, revolution.orbits, day));
+            if let Some(day) = revolution.look(longitude, today, step) {
+                completed.push((planet, revolution.orbits, day));
             }
         }
-        for (planet, orbit, day) in self.completed.drain(..) {
+        for (planet, orbit, day) in completed {
             self.manager.message_submit(json!({
-                "destination": { "container": "almanac", "system": "almanac" },
-                "planet": cx.world.handle(planet),
+                "destination": { "container": "almanac", "system": "calendar" },
+                "planet": cx.world.handle(planet).as_deref(),
                 "orbit": orbit,
                 "day": day,
             }))?;
@@ -129,48 +151,38 @@ impl System for Observer {
     }
 }
 
-/// Keeps the calendar of all planets from the messages that arrive, on a thread of its own.
+/// Keeps the almanac: how often each planet came round, from the messages that arrive.
 #[derive(Default)]
-pub(crate) struct Almanac {
+pub(crate) struct Calendar {
+    /// Messages read.
     pub(crate) heard: u64,
 }
 
-impl Almanac {
-    fn read(&mut self, cx: &mut Context<'_>) -> SystemResult {
+/// What the observer tells.
+#[derive(Deserialize)]
+struct Completed {
+    planet: String,
+    orbit: u32,
+    day: f64,
+}
+
+impl System for Calendar {
+    fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
         while let Some(message) = cx.this.next_message() {
-            let planet = message["planet"]
-                .as_str()
-                .ok_or("a message names no planet")?;
-            let day = message["day"].as_f64().ok_or("a message names no day")?;
-            let planet = cx.world.entity(planet)?;
-            let orbits = cx
+            let Completed { planet, orbit, day } = serde_json::from_value(message)?;
+            let years = cx
                 .world
-                .get::<Years>(planet)
-                .map_or(0, |years| years.orbits)
-                + 1;
-            if message["orbit"] != orbits {
-                return Err(format!("orbit {orbits} was expected: {message}").into());
+                .get_mut::<Years>(&planet)
+                .ok_or_else(|| format!("{planet} is not in the almanac"))?;
+            if orbit != years.orbits + 1 {
+                return Err(format!("orbit {orbit} of {planet} follows {}", years.orbits).into());
             }
-            cx.world.insert(
-                planet,
-                Years {
-                    orbits,
-                    last_day: day,
-                },
-            )?;
+            *years = Years {
+                orbits: orbit,
+                last_day: day,
+            };
             self.heard += 1;
         }
         Ok(())
-    }
-}
-
-impl System for Almanac {
-    fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        self.read(cx)
-    }
-
-    /// What arrived after the last pass is still to be read.
-    fn shutdown(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        self.read(cx)
     }
 }

@@ -16,7 +16,7 @@ use crate::base::user;
 use crate::log::{Level, Logger};
 use crate::message::Mailbox;
 use crate::store::component::Component;
-use crate::time::SharedClock;
+use crate::time::{Moment, SharedClock};
 
 /// What belongs to the running system: `cx.this`.
 ///
@@ -69,6 +69,15 @@ impl Own<'_> {
     #[inline]
     fn elapsed_micros(&self) -> u64 {
         self.state.as_ref().map_or(0, |own| own.elapsed.micros())
+    }
+
+    /// The clock reading of this update: every read in one update returns the same. Outside an update it is that of
+    /// the last one; [`Moment::ZERO`] where no system runs.
+    #[inline]
+    pub fn now(&self) -> Moment {
+        self.state
+            .as_ref()
+            .map_or(Moment::ZERO, |own| Moment::from_micros(own.elapsed.now()))
     }
 
     /// The oldest message that is readable.
