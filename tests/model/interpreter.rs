@@ -1,0 +1,582 @@
+//! Runs a script of operations on a world and on the model, and compares what each gives.
+
+use ecs::{Component, ComponentError, Data, Entity, EntityError, RemovalMarks, World};
+
+use crate::check;
+use crate::kinds::{
+    A, ARMED, B, Cell, Kind, Maker, O64, Other, TestBundle, TestKind, Z, caught, reset_ledger,
+    with_bundle, with_kind,
+};
+use crate::naive::Naive;
+use crate::readers::Readers;
+use crate::script::Script;
+
+/// Runs a script. Panics where the world and the model part.
+pub fn run(bytes: &[u8]) {
+    reset_ledger();
+    let mut script = Script::new(bytes);
+    let limit = match script.byte() {
+        few @ 200.. => u32::from(few - 195),
+        _ => 1000,
+    };
+    let mut state = State::new(limit);
+    let mut steps = 0;
+    while !script.is_empty() {
+        state.step(&mut script);
+        state.naive.clock += 1;
+        steps += 1;
+        check::order(&mut state.world, &state.naive);
+        if steps % 8 == 0 {
+            state.check();
+        }
+    }
+    state.check();
+    let State { world, naive, .. } = state;
+    let armed = naive
+        .beings
+        .values()
+        .flat_map(|being| being.cells.values())
+        .any(|(_, cell)| cell.armed);
+    // spec: COMP-08
+    assert_eq!(
+        caught(|| drop(world)).is_none(),
+        armed,
+        "the first panic of a `Drop` is passed on"
+    );
+    crate::kinds::check_ledger(&[], 0);
+}
+
+/// How an operation names an entity.
+pub enum Key {
+    Id(Entity),
+    Text(String),
+}
+
+macro_rules! with_key {
+    ($key:expr, $k:ident => $code:expr) => {
+        match $key {
+            Key::Id(id) => {
+                let $k = *id;
+                $code
+            }
+            Key::Text(text) => {
+                let $k = text.as_str();
+                $code
+            }
+        }
+    };
+}
+
+const NAMES: [&str; 6] = [
+    "door",
+    "",
+    "né\u{0}\n",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "Door",
+    "a name that is longer than what fits beside a pointer",
+];
+
+struct State {
+    world: World,
+    naive: Naive,
+    readers: Readers,
+    maker: Maker,
+    /// Every id ever seen, those of another world too.
+    ids: Vec<Entity>,
+    _foreign: World,
+}
+
+fn cells_only(cells: Vec<(Kind, Cell)>) -> Vec<Cell> {
+    cells.into_iter().map(|(_, cell)| cell).collect()
+}
+
+fn armed(cells: &[Cell]) -> bool {
+    cells.iter().any(|cell| cell.armed)
+}
+
+/// Runs an operation that drops these components, and checks that it panics exactly when one of them is armed.
+fn dropping<R>(gone: &[Cell], code: impl FnOnce() -> R) -> Option<R> {
+    let outcome = caught(code);
+    // spec: COMP-08
+    assert_eq!(outcome.is_none(), armed(gone), "dropped: {gone:?}");
+    outcome
+}
+
+impl State {
+    fn new(limit: u32) -> Self {
+        let mut foreign = World::new();
+        let ids = vec![foreign.spawn(()), foreign.spawn(())];
+        Self {
+            world: World::with_slot_limit(limit),
+            naive: Naive::new(limit as usize),
+            readers: Readers::default(),
+            maker: Maker::default(),
+            ids,
+            _foreign: foreign,
+        }
+    }
+
+    fn check(&mut self) {
+        check::everything(&mut self.world, &mut self.naive, &self.ids);
+    }
+
+    fn id(&mut self, script: &mut Script<'_>) -> Entity {
+        let live: Vec<Entity> = self.naive.order().map(|(entity, _)| entity).collect();
+        if script.chance(200) && !live.is_empty() {
+            *script.pick(&live).unwrap()
+        } else {
+            *script.pick(&self.ids).unwrap()
+        }
+    }
+
+    fn key(&mut self, script: &mut Script<'_>) -> (Key, Option<Entity>) {
+        let entity = self.id(script);
+        let live = self.naive.beings.contains_key(&entity).then_some(entity);
+        match script.below(4) {
+            0 => {
+                let text = self.text(script);
+                let found = self.naive.find(&text);
+                (Key::Text(text), found)
+            }
+            1 if live.is_some() => {
+                let text = self.world.handle(entity).unwrap().to_string();
+                (Key::Text(text), live)
+            }
+            _ => (Key::Id(entity), live),
+        }
+    }
+
+    /// A chosen, generated or unknown handle.
+    fn text(&mut self, script: &mut Script<'_>) -> String {
+        let mut generated: Vec<&String> = self.naive.generated.keys().collect();
+        generated.sort_by_key(|text| self.naive.generated[*text]);
+        if script.chance(60) && !generated.is_empty() {
+            (*script.pick(&generated).unwrap()).clone()
+        } else {
+            (*script.pick(&NAMES).unwrap()).to_owned()
+        }
+    }
+
+    fn fresh<T: TestBundle>(&mut self, script: &mut Script<'_>) -> (T, Vec<(Kind, Cell)>) {
+        let mut cells = Vec::new();
+        self.maker.armed = script.chance(80);
+        let bundle = T::make(&mut self.maker, &mut cells);
+        (bundle, cells)
+    }
+
+    fn born(&mut self, entity: Entity, cells: Vec<(Kind, Cell)>) {
+        let mut kinds = Vec::new();
+        kinds.extend(cells.iter().map(|(kind, _)| *kind));
+        self.naive.archetype_of_bundle(&kinds);
+        self.naive.spawn(entity, cells);
+        self.ids.push(entity);
+    }
+
+    fn step(&mut self, script: &mut Script<'_>) {
+        match script.below(28) {
+            0..=2 => with_bundle!(script.byte(), T => self.spawn::<T>(script)),
+            3 | 4 => with_bundle!(script.byte(), T => self.spawn_named::<T>(script)),
+            5 => with_bundle!(script.byte(), T => self.spawn_batch::<T>(script)),
+            6 => self.spawn_columns(script),
+            7..=9 => with_bundle!(script.byte(), T => self.insert::<T>(script)),
+            10 | 11 => with_kind!(script.byte(), T => self.replace::<T>(script)),
+            12 | 13 => with_kind!(script.byte(), T => self.insert_named::<T>(script)),
+            14 => with_kind!(script.byte(), T => self.remove::<T>(script)),
+            15 => self.remove_named(script),
+            16 | 17 => self.despawn(script),
+            18 => self.reserve_entity(),
+            19 | 20 => with_bundle!(script.byte(), T => self.spawn_reserved::<T>(script)),
+            21 => self.upkeep(script),
+            22 => self.entity(script),
+            23 => with_kind!(script.byte(), T => self.write::<T>(script)),
+            24 => {
+                with_kind!(script.byte(), T => check::many::<T>(&mut self.world, &mut self.naive, &self.ids, script))
+            }
+            25 => self.marks(script),
+            _ => self
+                .readers
+                .step(&mut self.world, &mut self.naive, &mut self.maker, script),
+        }
+    }
+
+    fn spawn<T: TestBundle>(&mut self, script: &mut Script<'_>) {
+        let (bundle, cells) = self.fresh::<T>(script);
+        if self.naive.remaining() > 0 {
+            let entity = self.world.spawn(bundle);
+            self.born(entity, cells);
+        } else {
+            let gone = cells_only(cells);
+            let refused = dropping(&gone, || self.world.try_spawn(bundle));
+            if let Some(refused) = refused {
+                // spec: ENT-03
+                assert!(matches!(refused, Err(EntityError::OutOfSlots { .. })));
+            }
+        }
+    }
+
+    fn spawn_named<T: TestBundle>(&mut self, script: &mut Script<'_>) {
+        let handle = self.text(script);
+        let (bundle, cells) = self.fresh::<T>(script);
+        let free = self.naive.is_free(&handle);
+        if free && self.naive.remaining() > 0 {
+            let entity = self.world.spawn_named(&handle, bundle).unwrap();
+            self.born(entity, cells);
+            self.naive.name(entity, &handle);
+            // spec: ENT-01
+            assert_eq!(self.world.find(&handle), Some(entity));
+            return;
+        }
+        let gone = cells_only(cells);
+        let refused = dropping(&gone, || self.world.spawn_named(&handle, bundle));
+        let Some(refused) = refused else { return };
+        match refused.unwrap_err() {
+            // spec: ENT-05
+            EntityError::EmptyHandle { .. } => assert!(handle.is_empty()),
+            // spec: ENT-01, ENT-10
+            EntityError::HandleTaken { .. } => assert!(self.naive.find(&handle).is_some()),
+            EntityError::HandleNotIssued { .. } => assert!(!free && !handle.is_empty()),
+            // spec: ENT-03
+            EntityError::OutOfSlots { .. } => assert!(free && self.naive.remaining() == 0),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn entity(&mut self, script: &mut Script<'_>) {
+        let handle = self.text(script);
+        let known = self.naive.find(&handle);
+        match self.world.entity(&handle) {
+            // spec: ENT-01
+            Ok(entity) if known.is_some() => assert_eq!(Some(entity), known),
+            Ok(entity) => {
+                // spec: ENT-01, ENT-05, ENT-10
+                assert!(self.naive.is_free(&handle));
+                self.born(entity, Vec::new());
+                self.naive.name(entity, &handle);
+            }
+            Err(fault) => {
+                let full = matches!(fault, EntityError::OutOfSlots { .. });
+                // spec: ENT-01, ENT-05, ENT-10
+                assert!(
+                    known.is_none() && full == self.naive.is_free(&handle),
+                    "{fault}"
+                );
+            }
+        }
+    }
+
+    fn spawn_batch<T: TestBundle>(&mut self, script: &mut Script<'_>) {
+        let count = script.below(6);
+        let remaining = self.naive.remaining();
+        if remaining == 0 {
+            return;
+        }
+        let mut kinds = Vec::new();
+        T::kinds(&mut kinds);
+        self.naive.archetype_of_bundle(&kinds);
+        let made: Vec<_> = (0..count).map(|_| self.fresh::<T>(script)).collect();
+        let (bundles, cells): (Vec<T>, Vec<_>) = made.into_iter().unzip();
+        if count <= remaining {
+            let ids: Vec<Entity> = self.world.spawn_batch(bundles).collect();
+            // spec: ENT-06
+            assert_eq!(ids.len(), count);
+            for (entity, cells) in ids.into_iter().zip(cells) {
+                self.born(entity, cells);
+            }
+        } else if cells
+            .iter()
+            .flatten()
+            .filter(|(_, cell)| cell.armed)
+            .count()
+            < 2
+        {
+            let gone: Vec<Cell> = cells.into_iter().flat_map(cells_only).collect();
+            let refused = dropping(&gone, || self.world.try_spawn_batch(bundles).map(|_| ()));
+            if let Some(refused) = refused {
+                // spec: ENT-06
+                assert!(matches!(refused, Err(EntityError::OutOfSlots { .. })));
+            }
+        } else {
+            // Two armed bundles left in one vector abort in plain Rust too.
+            bundles
+                .into_iter()
+                .for_each(|bundle| drop(caught(|| drop(bundle))));
+        }
+    }
+
+    fn spawn_columns(&mut self, script: &mut Script<'_>) {
+        let (count, uneven) = (script.below(5), script.chance(40));
+        let mut cells = vec![Vec::new(); count];
+        let mut first = Vec::new();
+        let mut second = Vec::new();
+        let mut third = Vec::new();
+        for cells in &mut cells {
+            first.push(<A as TestBundle>::make(&mut self.maker, cells));
+            second.push(<Z as TestBundle>::make(&mut self.maker, cells));
+            third.push(<O64 as TestBundle>::make(&mut self.maker, cells));
+        }
+        if uneven {
+            second.push(<Z as TestBundle>::make(&mut self.maker, &mut Vec::new()));
+        }
+        let before = self.world.statistics();
+        let remaining = self.naive.remaining();
+        match self.world.spawn_columns((first, second, third)) {
+            Ok(spawned) => {
+                let ids: Vec<Entity> = spawned.collect();
+                // spec: ENT-06
+                assert!(!uneven && ids.len() == count && count <= remaining);
+                let kinds = [("A", A::TAG), ("Z", Z::TAG), ("O64", O64::TAG)];
+                self.naive.archetype_of_bundle(&kinds);
+                for (entity, cells) in ids.into_iter().zip(cells) {
+                    self.born(entity, cells);
+                }
+            }
+            Err(fault) => {
+                let full = matches!(fault, EntityError::OutOfSlots { .. });
+                // spec: ENT-06
+                assert!(uneven != full, "{fault}");
+                // spec: ENT-06
+                assert_eq!(self.world.statistics(), before, "a refusal changes nothing");
+            }
+        }
+    }
+
+    fn insert<T: TestBundle>(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let (bundle, cells) = self.fresh::<T>(script);
+        let gone = match entity {
+            Some(entity) => cells_only(self.naive.insert(entity, cells, false)),
+            None => cells_only(cells),
+        };
+        let outcome = dropping(&gone, || with_key!(&key, k => self.world.insert(k, bundle)));
+        if let Some(outcome) = outcome {
+            check::attached(&key, entity, outcome);
+        }
+    }
+
+    fn replace<T: TestKind>(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let (component, cells) = self.fresh::<T>(script);
+        let boxed = script.chance(128);
+        let attach = |world: &mut World| {
+            if boxed {
+                with_key!(&key, k => world.insert_boxed(k, Box::new(component)))
+            } else {
+                with_key!(&key, k => world.replace(k, component))
+            }
+        };
+        self.attach(&key, entity, cells, attach);
+    }
+
+    fn insert_named<T: TestKind>(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let names = ["Other", "A", "", "S"];
+        let name = names[script.below(4)];
+        if script.chance(60) {
+            let (component, mut cells) = self.fresh::<Data>(script);
+            cells[0].0.0 = name;
+            self.attach(
+                &key,
+                entity,
+                cells,
+                |world| with_key!(&key, k => world.insert_named(k, name, component)),
+            );
+        } else {
+            let (component, mut cells) = self.fresh::<T>(script);
+            cells[0].0.0 = name;
+            self.attach(&key, entity, cells, |world| {
+                with_key!(&key, k => world.insert_named_boxed(k, name, Box::new(component)))
+            });
+        }
+    }
+
+    fn attach(
+        &mut self,
+        key: &Key,
+        entity: Option<Entity>,
+        cells: Vec<(Kind, Cell)>,
+        attach: impl FnOnce(&mut World) -> Result<Option<Box<dyn Component>>, ComponentError>,
+    ) {
+        let nameless = cells[0].0.0.is_empty();
+        let Some(entity) = entity.filter(|_| !nameless) else {
+            let gone = cells_only(cells);
+            let outcome = dropping(&gone, || attach(&mut self.world));
+            match outcome {
+                // spec: COMP-06
+                Some(Err(ComponentError::Bundle { .. })) => assert!(nameless),
+                Some(outcome) => check::attached(key, None, outcome.map(drop)),
+                None => {}
+            }
+            return;
+        };
+        let gone = cells_only(self.naive.insert(entity, cells, true));
+        let replaced = attach(&mut self.world).unwrap();
+        let payload = replaced.as_ref().map(|replaced| replaced.export());
+        let expected = gone.first().map(|cell| cell.payload.into());
+        // spec: COMP-03, COMP-11
+        assert_eq!(payload, expected, "what is replaced comes back");
+        dropping(&gone, || drop(replaced));
+    }
+
+    fn remove<T: TestKind>(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let kind = (T::type_name(), T::TAG);
+        let expected = entity.and_then(|entity| self.naive.remove(entity, kind.0, Some(kind)));
+        let removed = with_key!(&key, k => self.world.remove::<T>(k));
+        // spec: COMP-07
+        assert_eq!(
+            removed.as_ref().map(TestKind::payload),
+            expected.as_ref().map(|cell| cell.payload)
+        );
+        dropping(expected.as_slice(), || drop(removed));
+    }
+
+    fn remove_named(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let name = *script
+            .pick(&["A", "B", "Z", "Other", "S", "P", "", "no such"])
+            .unwrap();
+        let expected = entity.and_then(|entity| self.naive.remove(entity, name, None));
+        let removed = with_key!(&key, k => self.world.remove_named(k, name));
+        // spec: COMP-07
+        assert_eq!(
+            removed.as_ref().map(|removed| removed.export()),
+            expected.as_ref().map(|cell| cell.payload.into())
+        );
+        dropping(expected.as_slice(), || drop(removed));
+    }
+
+    fn despawn(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = match script
+            .chance(40)
+            .then(|| self.naive.reserved.last().copied())
+        {
+            Some(Some(reserved)) => (Key::Id(reserved), None),
+            _ => self.key(script),
+        };
+        let lived = entity.and_then(|entity| self.naive.despawn(entity));
+        if let Key::Id(id) = &key {
+            self.naive.reserved.retain(|reserved| reserved != id);
+        }
+        let gone = lived.as_deref().unwrap_or_default();
+        let outcome = dropping(gone, || with_key!(&key, k => self.world.despawn(k)));
+        // spec: ENT-03, ENT-04
+        assert!(outcome.is_none_or(|outcome| outcome == lived.is_some()));
+    }
+
+    fn reserve_entity(&mut self) {
+        let remaining = self.naive.remaining();
+        match self.world.reserve_entity() {
+            Ok(entity) => {
+                // spec: ENT-06
+                assert!(!self.ids.contains(&entity) && !self.world.contains(entity));
+                self.naive.reserved.push(entity);
+                self.ids.push(entity);
+            }
+            // spec: ENT-03
+            Err(_) => assert_eq!(remaining, 0),
+        }
+    }
+
+    fn spawn_reserved<T: TestBundle>(&mut self, script: &mut Script<'_>) {
+        let entity = match self.naive.reserved.last() {
+            Some(reserved) if script.chance(200) => *reserved,
+            _ => self.id(script),
+        };
+        let (bundle, cells) = self.fresh::<T>(script);
+        if let Some(at) = self.naive.reserved.iter().position(|id| *id == entity) {
+            self.naive.reserved.remove(at);
+            self.world.spawn_reserved(entity, bundle).unwrap();
+            self.born(entity, cells);
+            return;
+        }
+        let gone = cells_only(cells);
+        let refused = dropping(&gone, || self.world.spawn_reserved(entity, bundle));
+        if let Some(refused) = refused {
+            // spec: ENT-03, ENT-06
+            assert!(matches!(refused, Err(EntityError::NotReserved { .. })));
+        }
+    }
+
+    fn upkeep(&mut self, script: &mut Script<'_>) {
+        match script.below(8) {
+            0 => {
+                let order: Vec<Entity> = self.naive.order().map(|(entity, _)| entity).collect();
+                let gone: Vec<Cell> = order
+                    .into_iter()
+                    .flat_map(|entity| self.naive.despawn(entity).unwrap_or_default())
+                    .collect();
+                dropping(&gone, || self.world.clear());
+            }
+            // spec: ENT-09
+            1..=4 => assert_eq!(self.world.reclaim(), self.naive.reclaim()),
+            5 => self.world.shrink_to_fit(),
+            _ if self.naive.remaining() > 0 => {
+                self.world.reserve::<(A, B)>(script.below(4)).unwrap();
+                let kinds = [("A", A::TAG), ("B", B::TAG)];
+                self.naive.archetype_of_bundle(&kinds);
+            }
+            _ => {}
+        }
+    }
+
+    fn write<T: TestKind>(&mut self, script: &mut Script<'_>) {
+        let (key, entity) = self.key(script);
+        let kind = (T::type_name(), T::TAG);
+        let payload = self.maker.payload();
+        let expected = entity.filter(|entity| self.naive.beings[entity].cell(kind).is_some());
+        let wrote = match script.below(3) {
+            0 => with_key!(&key, k => self.world.get_mut::<T>(k)).map(|place| place.set(payload)),
+            1 => with_key!(&key, k => self.world.get_named_mut::<T>(k, kind.0))
+                .map(|place| place.set(payload)),
+            _ => {
+                // By the name alone the component is reached whatever its type, and counts as written.
+                let place = with_key!(&key, k => self.world.component_mut(k, kind.0));
+                let held = entity.and_then(|entity| self.naive.beings[&entity].cells.get(kind.0));
+                // spec: LOOK-02
+                assert_eq!(place.is_some(), held.is_some());
+                if let (Some(entity), Some((held, cell))) = (entity, held) {
+                    let (held, payload) = (*held, cell.payload);
+                    self.naive.write(entity, held, payload);
+                }
+                place
+                    .and_then(|place| place.downcast_mut::<T>())
+                    .map(|place| place.set(payload))
+            }
+        };
+        // spec: LOOK-01
+        assert_eq!(wrote.is_some(), expected.is_some());
+        if let Some(entity) = expected {
+            self.naive.write(entity, kind, payload);
+        }
+    }
+
+    fn marks(&mut self, script: &mut Script<'_>) {
+        let mut marks = RemovalMarks::default();
+        let mut removed = 0;
+        for _ in 0..script.below(4) {
+            let entity = self.id(script);
+            let armed = |cell: &Cell| cell.armed;
+            let holds = self.naive.beings.get(&entity);
+            let holds = holds.and_then(|being| being.cells.get("P"));
+            if script.chance(128) {
+                marks.mark::<A>(entity);
+                let kind = Some(("A", A::TAG));
+                removed += usize::from(self.naive.remove(entity, "A", kind).is_some());
+            } else if !holds.is_some_and(|(_, cell)| armed(cell)) {
+                let name = *script.pick(&["P", "S", Other_NAME]).unwrap();
+                marks.mark_named(entity, name);
+                removed += usize::from(self.naive.remove(entity, name, None).is_some());
+            }
+        }
+        // spec: COMP-10
+        assert_eq!(
+            marks.clear(&mut self.world),
+            removed,
+            "{ARMED} must not happen here"
+        );
+        assert!(marks.is_empty());
+    }
+}
+
+#[allow(non_upper_case_globals, reason = "reads like the constant it is")]
+const Other_NAME: &str = <Other as ecs::TypeName>::NAME;

@@ -1,0 +1,27 @@
+//! A world against a naive model, under random sequences of operations.
+//!
+//! `interpreter::run` reads its operations from bytes, so that a fuzzer can drive it too. `PROPTEST_CASES` says how many
+//! sequences are tried.
+
+mod check;
+mod interpreter;
+mod kinds;
+mod naive;
+mod readers;
+mod script;
+
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 4000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_world_and_the_model_agree(script in proptest::collection::vec(any::<u8>(), 0..500)) {
+        kinds::quiet_armed_panics();
+        interpreter::run(&script);
+    }
+}

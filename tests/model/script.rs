@@ -1,0 +1,34 @@
+//! Reads choices from bytes; when they are used up, every choice is the first one.
+
+pub struct Script<'s>(&'s [u8]);
+
+impl<'s> Script<'s> {
+    pub fn new(bytes: &'s [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        *first
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::from(self.byte()) % bound.max(1)
+    }
+
+    pub fn chance(&mut self, of_256: u8) -> bool {
+        self.byte() >= 255 - of_256
+    }
+
+    pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> Option<&'t T> {
+        let at = self.below(choices.len());
+        choices.get(at)
+    }
+}
