@@ -55,6 +55,8 @@ impl<'w, Q: Query> Iterator for OptionRows<'w, Q> {
 pub struct OptionFetch<F> {
     fetch: Option<F>,
     len: usize,
+    /// Rows that were passed over without the term, and that `fetch` has yet to skip.
+    passed: usize,
 }
 
 /// The slices of an optional term, and how many rows the chunk has, whether or not the component is there.
@@ -63,6 +65,28 @@ pub struct OptionSlices<S> {
     pub slices: Option<S>,
     /// The rows of the chunk.
     pub len: usize,
+}
+
+impl<F> OptionFetch<F> {
+    /// What the term gives for a row, if all of it is there. A part that is must not be taken where another is not:
+    /// it would count as written, and the next row would find it gone ahead.
+    #[inline]
+    fn at<'w, Q: Query<Fetch<'w> = F>, R>(
+        &mut self,
+        skip: usize,
+        id: u32,
+        pick: impl FnOnce(&mut F, usize, u32) -> Option<R>,
+    ) -> Option<R> {
+        let inner = self.fetch.as_mut()?;
+        let skip = skip + self.passed;
+        if Q::holds(inner, id) {
+            self.passed = 0;
+            pick(inner, skip, id)
+        } else {
+            self.passed = skip + 1;
+            None
+        }
+    }
 }
 
 #[doc(hidden)]
@@ -97,6 +121,7 @@ impl<Q: Query> Query for Option<Q> {
         OptionFetch {
             fetch: present.then(|| Q::fetch(&state.inner, cells)),
             len: cells.rows.len(),
+            passed: 0,
         }
     }
 
@@ -122,22 +147,19 @@ impl<Q: Query> Query for Option<Q> {
             OptionFetch {
                 fetch: left,
                 len: at,
+                passed: 0,
             },
             OptionFetch {
                 fetch: right,
                 len: fetch.len - at,
+                passed: 0,
             },
         )
     }
 
     #[inline]
     fn pick<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Item<'w>> {
-        Some(
-            fetch
-                .fetch
-                .as_mut()
-                .and_then(|inner| Q::pick(inner, skip, id)),
-        )
+        Some(fetch.at::<Q, _>(skip, id, Q::pick))
     }
 
     fn pick_slices<'w>(
@@ -145,11 +167,13 @@ impl<Q: Query> Query for Option<Q> {
         skip: usize,
         id: u32,
     ) -> Option<Self::Slices<'w>> {
-        let slices = fetch
-            .fetch
-            .as_mut()
-            .and_then(|inner| Q::pick_slices(inner, skip, id));
+        let slices = fetch.at::<Q, _>(skip, id, Q::pick_slices);
         Some(OptionSlices { slices, len: 1 })
+    }
+
+    #[inline]
+    fn holds(_: &Self::Fetch<'_>, _: u32) -> bool {
+        true
     }
 
     #[inline]
@@ -278,6 +302,11 @@ macro_rules! tuples {
 
             fn pick_slices<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Slices<'w>> {
                 Some(($($term::pick_slices(&mut fetch.$at, skip, id)?,)+))
+            }
+
+            #[inline]
+            fn holds(fetch: &Self::Fetch<'_>, id: u32) -> bool {
+                $($term::holds(&fetch.$at, id))&&+
             }
 
             #[inline]

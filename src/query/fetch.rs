@@ -64,6 +64,9 @@ pub trait Query {
         skip: usize,
         id: u32,
     ) -> Option<Self::Slices<'w>>;
+    /// Whether the row of an entity has what the term asks for, where its archetype may have it.
+    #[doc(hidden)]
+    fn holds(fetch: &Self::Fetch<'_>, id: u32) -> bool;
     /// Iterates what [`slices`](Self::slices) gave.
     #[doc(hidden)]
     fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_>;
@@ -301,6 +304,14 @@ macro_rules! reference_terms {
         }
 
         #[inline]
+        fn holds(fetch: &Self::Fetch<'_>, id: u32) -> bool {
+            match fetch {
+                ReadFetch::Table(_) => true,
+                ReadFetch::Sparse(view) => view.as_ref().is_some_and(|view| view.has(id)),
+            }
+        }
+
+        #[inline]
         fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
             slices.iter()
         }
@@ -359,6 +370,14 @@ macro_rules! mutable_terms {
 
             fn pick_slices<'w>(fetch: &mut Self::Fetch<'w>, skip: usize, id: u32) -> Option<Self::Slices<'w>> {
                 fetch.pick(skip, id).map(std::slice::from_mut)
+            }
+
+            #[inline]
+            fn holds(fetch: &Self::Fetch<'_>, id: u32) -> bool {
+                match fetch {
+                    WriteFetch::Table { .. } => true,
+                    WriteFetch::Sparse { view, .. } => view.as_ref().is_some_and(|view| view.has(id)),
+                }
             }
 
             #[inline]
@@ -437,6 +456,14 @@ impl<T: Component> Query for Mut<'_, T> {
     }
 
     #[inline]
+    fn holds(fetch: &Self::Fetch<'_>, id: u32) -> bool {
+        match fetch {
+            MarkFetch::Table(_) => true,
+            MarkFetch::Sparse { view, .. } => view.as_ref().is_some_and(|view| view.has(id)),
+        }
+    }
+
+    #[inline]
     fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
         slices.into_iter()
     }
@@ -499,6 +526,11 @@ impl Query for Entity {
             ids,
             slots: fetch.slots,
         })
+    }
+
+    #[inline]
+    fn holds(_: &Self::Fetch<'_>, _: u32) -> bool {
+        true
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Spawning many entities of one bundle.
 
 use super::Store;
-use super::bundle::{Bundle, ColumnBatch, ColumnTaker};
+use super::bundle::{Bundle, ColumnBatch, ColumnTaker, Part};
 use super::column::Column;
 use super::component::Storage;
 use super::entities::OutOfSlots;
@@ -42,7 +42,8 @@ impl Store {
         I: Iterator,
         I::Item: Bundle,
     {
-        let info = self.bundle::<I::Item>()?;
+        let (expected, _) = bundles.size_hint();
+        let info = self.bundle_for::<I::Item>(expected)?;
         let info = &self.bundles[info];
         let number = info.archetype;
         if info.sparse {
@@ -50,10 +51,8 @@ impl Store {
         }
         let archetype = &mut self.archetypes[number as usize];
         let first = archetype.len();
-        let (expected, _) = bundles.size_hint();
-        archetype.reserve(expected.min(self.entities.remaining()));
-        self.entities
-            .reserve_slots(expected.min(self.entities.remaining()));
+        archetype.reserve(expected);
+        self.entities.reserve_slots(expected);
         let mut rows = 0;
         let mut panics = FirstPanic::default();
         let (ids, columns) = archetype.ids_and_columns_mut();
@@ -105,21 +104,14 @@ impl Store {
         &mut self,
         columns: C,
     ) -> Result<Spawned, Box<SpawnFault>> {
-        let info = self.bundle::<C::Row>()?;
-        if self.bundles[info].sparse {
-            let mut parts = super::bundle::Parts::default();
-            C::Row::parts(&mut parts);
-            let sparse = parts
-                .0
-                .iter()
-                .find(|part| part.ty.storage == Storage::Sparse);
-            let name = sparse.map_or("", |part| part.ty.type_name).to_owned();
+        let parts = Self::check_bundle::<C::Row>()?.0;
+        let sparse = |part: &&Part| part.ty.storage == Storage::Sparse;
+        if let Some(part) = parts.iter().find(sparse) {
+            let name = part.name().to_owned();
             return Err(BundleFault::SparseColumn { name }.into());
         }
         let rows = columns.rows().ok_or(BundleFault::UnevenColumns)?;
-        if self.entities.remaining() < rows {
-            return Err(Box::new(SpawnFault::OutOfSlots));
-        }
+        let info = self.bundle_for::<C::Row>(rows)?;
         let info = &self.bundles[info];
         let number = info.archetype;
         let archetype = &mut self.archetypes[number as usize];

@@ -153,6 +153,25 @@ impl Entities {
         (self.limit as usize).saturating_sub(self.slots.len()) + self.free_len as usize
     }
 
+    /// The next `count` ids in the order in which they will be issued; `None` when there are not so many.
+    pub(crate) fn upcoming(&self, count: usize) -> Option<Vec<Entity>> {
+        if self.remaining() < count {
+            return None;
+        }
+        let mut free = self.free;
+        let mut fresh = u32::try_from(self.slots.len()).ok()?;
+        let next = |_| match self.slots.get(free as usize) {
+            Some(slot) => {
+                Entity::from_parts(std::mem::replace(&mut free, slot.row), slot.generation)
+            }
+            None => {
+                fresh += 1;
+                Entity::from_parts(fresh - 1, self.tag.first_word())
+            }
+        };
+        (0..count).map(next).collect()
+    }
+
     /// `count` new entities in consecutive rows; their indices go to the end of `ids`.
     pub(super) fn alloc_rows(
         &mut self,

@@ -89,15 +89,26 @@ impl Store {
     pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         match self.bundles.get(self.last_bundle) {
             Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
-            _ => self.bundle_by_map::<B>(),
+            _ => self.bundle_for::<B>(1),
         }
     }
 
+    /// The same for so many entities: when there are not enough slots, nothing is made.
     #[cold]
-    fn bundle_by_map<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
-        Self::check_bundle::<B>()?;
-        if self.entities.remaining() == 0 {
+    pub(super) fn bundle_for<B: Bundle>(
+        &mut self,
+        entities: usize,
+    ) -> Result<usize, Box<SpawnFault>> {
+        let known = self.bundle_index.get(&TypeId::of::<B>()).copied();
+        if known.is_none() {
+            Self::check_bundle::<B>()?;
+        }
+        if self.entities.remaining() < entities {
             return Err(Box::new(SpawnFault::OutOfSlots));
+        }
+        if let Some(known) = known {
+            self.last_bundle = known;
+            return Ok(known);
         }
         self.known_bundle::<B>()
     }

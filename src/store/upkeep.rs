@@ -68,7 +68,7 @@ impl Store {
 
     /// Makes room for more entities of a bundle.
     pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), Box<SpawnFault>> {
-        let info = self.bundle::<B>()?;
+        let info = self.bundle_for::<B>(additional)?;
         let number = self.bundles[info].archetype as usize;
         self.archetypes[number].reserve(additional);
         self.entities.reserve_slots(additional);

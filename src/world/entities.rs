@@ -276,7 +276,7 @@ impl World {
     /// Makes room for `additional` more entities of a bundle.
     ///
     /// # Errors
-    /// [`EntityError::Bundle`].
+    /// [`EntityError::Bundle`], [`EntityError::OutOfSlots`] when the world may never hold so many.
     pub fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), EntityError> {
         self.store
             .reserve::<B>(additional)

@@ -1,8 +1,8 @@
 //! Reading an export back.
 //!
-//! Everything is checked and every component is built before anything is attached, so a refused import changes
-//! nothing. Ids are reserved first, because components may refer to each other's entities in circles; an import that
-//! is refused gives them up.
+//! Everything is checked and every component is built before anything changes, so a refused import leaves no trace.
+//! Components may refer to each other's entities in circles, so they are built with the ids that the world will issue
+//! next; these are issued only when nothing can fail any more.
 
 use serde_json::{Map, Value};
 
@@ -60,7 +60,21 @@ struct Draft<'v> {
     components: Vec<(&'v str, Reader, &'v Value)>,
 }
 
-type Built = Vec<(String, Reader, Box<dyn Component>)>;
+/// The components of all drafts, which wait for their entities.
+///
+/// Those of an import that is refused are dropped one by one: two panicking ones in a row would abort.
+#[derive(Default)]
+struct Built(Vec<Vec<(String, Reader, Box<dyn Component>)>>);
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        for (.., component) in self.0.drain(..).flatten() {
+            panics.drop_value(component);
+        }
+        panics.resume();
+    }
+}
 
 fn fault(path: String, kind: ImportErrorKind) -> ImportError {
     ImportError { path, kind }
@@ -86,8 +100,8 @@ impl World {
     /// import itself, in circles too, and to entities that the world has already.
     ///
     /// # Errors
-    /// [`ImportError`], which names the place. Nothing has changed then. A value that is nested more deeply than 127
-    /// levels is refused.
+    /// [`ImportError`], which names the place. Nothing has changed then, and no id was issued. A value that is nested
+    /// more deeply than 127 levels is refused.
     pub fn import(
         &mut self,
         types: &ComponentRegistry,
@@ -131,30 +145,19 @@ impl World {
         for draft in &drafts {
             self.check_import_handle(draft.handle)?;
         }
-        let mut ids = Vec::with_capacity(drafts.len());
-        let mut panics = FirstPanic::default();
-        let built = if self.reserve_all(drafts.len(), &mut ids) {
-            // Reading a component is user code; should it panic, the ids are given up before that goes on.
-            panics.run(|| self.build(&drafts, &ids, dangling))
-        } else {
-            Some(Err(fault(
-                pointer(&["Entities"]),
-                ImportErrorKind::OutOfSlots,
-            )))
+        let Some(ids) = self.store.entities.upcoming(drafts.len()) else {
+            let kind = ImportErrorKind::OutOfSlots;
+            return Err(fault(pointer(&["Entities"]), kind));
         };
-        let built = match built {
-            Some(Ok(built)) => built,
-            failed => {
-                for id in ids.into_iter().rev() {
-                    self.store.release_id(id);
-                }
-                panics.resume();
-                return Err(failed
-                    .and_then(Result::err)
-                    .unwrap_or_else(|| fault(String::new(), ImportErrorKind::OutOfSlots)));
-            }
-        };
-        for ((draft, id), components) in drafts.iter().zip(&ids).zip(built) {
+        let mut built = self.build(&drafts, &ids, dangling)?;
+        // From here on nothing fails.
+        let components = std::mem::take(&mut built.0);
+        for ((draft, id), components) in drafts.iter().zip(&ids).zip(components) {
+            let issued = self.store.reserve_id();
+            debug_assert!(
+                matches!(issued, Ok(issued) if issued == *id),
+                "what was foreseen"
+            );
             let mut kinds = Vec::with_capacity(components.len());
             for (name, reader, component) in components {
                 kinds.extend(
@@ -189,34 +192,26 @@ impl World {
             })
     }
 
-    fn reserve_all(&mut self, count: usize, ids: &mut Vec<Entity>) -> bool {
-        if self.store.entities.remaining() < count {
-            return false;
-        }
-        while ids.len() < count
-            && let Ok(id) = self.store.reserve_id()
-        {
-            ids.push(id);
-        }
-        ids.len() == count
-    }
-
     fn build(
         &self,
         drafts: &[Draft<'_>],
         ids: &[Entity],
         dangling: Dangling,
-    ) -> Result<Vec<Built>, ImportError> {
+    ) -> Result<Built, ImportError> {
         let new: SeededMap<&str, Entity> = drafts
             .iter()
             .map(|draft| draft.handle)
             .zip(ids.iter().copied())
             .collect();
         let entity = |handle: &str| new.get(handle).copied().or_else(|| self.find(handle));
-        drafts
-            .iter()
-            .map(|draft| build_components(draft, &entity, dangling))
-            .collect()
+        let mut built = Built::default();
+        for draft in drafts {
+            built.0.push(Vec::with_capacity(draft.components.len()));
+            if let Some(components) = built.0.last_mut() {
+                build_components(draft, &entity, dangling, components)?;
+            }
+        }
+        Ok(built)
     }
 }
 
@@ -224,8 +219,8 @@ fn build_components(
     draft: &Draft<'_>,
     entity: &dyn Fn(&str) -> Option<Entity>,
     dangling: Dangling,
-) -> Result<Built, ImportError> {
-    let mut built = Vec::with_capacity(draft.components.len());
+    built: &mut Vec<(String, Reader, Box<dyn Component>)>,
+) -> Result<(), ImportError> {
     for (name, reader, value) in &draft.components {
         let path = || pointer(&["Entities", draft.handle, "Components", name]);
         let mut value = (*value).clone();
@@ -258,7 +253,7 @@ fn build_components(
         })?;
         built.push(((*name).to_owned(), *reader, component));
     }
-    Ok(built)
+    Ok(())
 }
 
 fn read_document<'v>(

@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
         state.naive.clock += 1;
         steps += 1;
         check::order(&mut state.world, &state.naive);
-        if steps % 8 == 0 {
+        if steps % 16 == 0 {
             state.check();
         }
     }
@@ -267,15 +267,12 @@ impl State {
     fn spawn_batch<T: TestBundle>(&mut self, script: &mut Script<'_>) {
         let count = script.below(6);
         let remaining = self.naive.remaining();
-        if remaining == 0 {
-            return;
-        }
-        let mut kinds = Vec::new();
-        T::kinds(&mut kinds);
-        self.naive.archetype_of_bundle(&kinds);
         let made: Vec<_> = (0..count).map(|_| self.fresh::<T>(script)).collect();
         let (bundles, cells): (Vec<T>, Vec<_>) = made.into_iter().unzip();
         if count <= remaining {
+            let mut kinds = Vec::new();
+            T::kinds(&mut kinds);
+            self.naive.archetype_of_bundle(&kinds);
             let ids: Vec<Entity> = self.world.spawn_batch(bundles).collect();
             // spec: ENT-06
             assert_eq!(ids.len(), count);
@@ -290,7 +287,10 @@ impl State {
             < 2
         {
             let gone: Vec<Cell> = cells.into_iter().flat_map(cells_only).collect();
+            let before = self.world.statistics();
             let refused = dropping(&gone, || self.world.try_spawn_batch(bundles).map(|_| ()));
+            // spec: ENT-06
+            assert_eq!(self.world.statistics(), before, "a refusal changes nothing");
             if let Some(refused) = refused {
                 // spec: ENT-06
                 assert!(matches!(refused, Err(EntityError::OutOfSlots { .. })));
@@ -510,12 +510,16 @@ impl State {
             // spec: ENT-09
             1..=4 => assert_eq!(self.world.reclaim(), self.naive.reclaim()),
             5 => self.world.shrink_to_fit(),
-            _ if self.naive.remaining() > 0 => {
-                self.world.reserve::<(A, B)>(script.below(4)).unwrap();
-                let kinds = [("A", A::TAG), ("B", B::TAG)];
-                self.naive.archetype_of_bundle(&kinds);
+            _ => {
+                let more = script.below(4);
+                let enough = more <= self.naive.remaining();
+                // spec: ENT-09
+                assert_eq!(self.world.reserve::<(A, B)>(more).is_ok(), enough);
+                if enough {
+                    let kinds = [("A", A::TAG), ("B", B::TAG)];
+                    self.naive.archetype_of_bundle(&kinds);
+                }
             }
-            _ => {}
         }
     }
 

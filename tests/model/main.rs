@@ -16,11 +16,12 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         max_shrink_iters: 4000,
+        cases: std::env::var("PROPTEST_CASES").map_or(100, |cases| cases.parse().unwrap()),
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_world_and_the_model_agree(script in proptest::collection::vec(any::<u8>(), 0..500)) {
+    fn the_world_and_the_model_agree(script in proptest::collection::vec(any::<u8>(), 0..400)) {
         kinds::quiet_armed_panics();
         interpreter::run(&script);
     }
