@@ -90,7 +90,7 @@ impl RowWriter<'_> {
         match (T::storage(), &mut self.replaced) {
             (Storage::Table, None) => self.columns[at].push(value, self.now),
             (Storage::Table, Some(panics)) => {
-                self.columns[at].put(self.row, value, self.now, panics)
+                self.columns[at].put(self.row, value, self.now, panics);
             }
             (Storage::Sparse, replaced) => {
                 let old = self.sparse[at].insert(self.id, self.archetype, value, self.now);

@@ -160,14 +160,13 @@ impl Entities {
         }
         let mut free = self.free;
         let mut fresh = u32::try_from(self.slots.len()).ok()?;
-        let next = |_| match self.slots.get(free as usize) {
-            Some(slot) => {
-                Entity::from_parts(std::mem::replace(&mut free, slot.row), slot.generation)
+        let next = |_| {
+            if let Some(slot) = self.slots.get(free as usize) {
+                let index = std::mem::replace(&mut free, slot.row);
+                return Entity::from_parts(index, slot.generation);
             }
-            None => {
-                fresh += 1;
-                Entity::from_parts(fresh - 1, self.tag.first_word())
-            }
+            fresh += 1;
+            Entity::from_parts(fresh - 1, self.tag.first_word())
         };
         (0..count).map(next).collect()
     }

@@ -60,11 +60,14 @@ struct Draft<'v> {
     components: Vec<(&'v str, Reader, &'v Value)>,
 }
 
-/// The components of all drafts, which wait for their entities.
+/// A component that waits for its entity, with its type name.
+type Waiting = (String, Reader, Box<dyn Component>);
+
+/// The components of all drafts.
 ///
 /// Those of an import that is refused are dropped one by one: two panicking ones in a row would abort.
 #[derive(Default)]
-struct Built(Vec<Vec<(String, Reader, Box<dyn Component>)>>);
+struct Built(Vec<Vec<Waiting>>);
 
 impl Drop for Built {
     fn drop(&mut self) {
@@ -219,7 +222,7 @@ fn build_components(
     draft: &Draft<'_>,
     entity: &dyn Fn(&str) -> Option<Entity>,
     dangling: Dangling,
-    built: &mut Vec<(String, Reader, Box<dyn Component>)>,
+    built: &mut Vec<Waiting>,
 ) -> Result<(), ImportError> {
     for (name, reader, value) in &draft.components {
         let path = || pointer(&["Entities", draft.handle, "Components", name]);

@@ -13,7 +13,7 @@ use crate::naive::Naive;
 use crate::script::Script;
 
 /// The order of iteration, which every structural fault disturbs first.
-pub fn order(world: &mut World, naive: &Naive) {
+pub(crate) fn order(world: &mut World, naive: &Naive) {
     let expected: Vec<Entity> = naive.order().map(|(entity, _)| entity).collect();
     let found: Vec<Entity> = world.query::<Entity>().collect();
     // spec: LOOK-06, ENT-07
@@ -21,7 +21,7 @@ pub fn order(world: &mut World, naive: &Naive) {
     assert_eq!(world.len(), expected.len());
 }
 
-pub fn everything(world: &mut World, naive: &mut Naive, ids: &[Entity]) {
+pub(crate) fn everything(world: &mut World, naive: &mut Naive, ids: &[Entity]) {
     handles(world, naive, ids);
     components(world, naive, ids);
     queries(world, naive);
@@ -43,16 +43,15 @@ fn handles(world: &World, naive: &mut Naive, ids: &[Entity]) {
         };
         // spec: ENT-01, ENT-02
         assert_eq!(world.find(&handle), Some(*entity));
-        match being.and_then(|being| being.handle.as_ref()) {
-            Some(chosen) => assert_eq!(handle.as_str(), chosen),
-            None => {
-                let known = naive.generated.insert(handle.to_string(), *entity);
-                // spec: ENT-02
-                assert!(
-                    known.is_none_or(|known| known == *entity),
-                    "unique for ever"
-                );
-            }
+        if let Some(chosen) = being.and_then(|being| being.handle.as_ref()) {
+            assert_eq!(handle.as_str(), chosen);
+        } else {
+            let known = naive.generated.insert(handle.to_string(), *entity);
+            // spec: ENT-02
+            assert!(
+                known.is_none_or(|known| known == *entity),
+                "unique for ever"
+            );
         }
     }
     for text in naive.generated.keys().chain(naive.chosen.keys()) {
@@ -233,7 +232,7 @@ fn queries(world: &mut World, naive: &Naive) {
 }
 
 /// Several entities at once.
-pub fn many<T: TestKind>(
+pub(crate) fn many<T: TestKind>(
     world: &mut World,
     naive: &mut Naive,
     ids: &[Entity],
@@ -277,7 +276,7 @@ pub fn many<T: TestKind>(
 }
 
 /// The outcome of attaching a component to an entity, known to the model or not.
-pub fn attached(key: &Key, entity: Option<Entity>, outcome: Result<(), ComponentError>) {
+pub(crate) fn attached(key: &Key, entity: Option<Entity>, outcome: Result<(), ComponentError>) {
     match (outcome, key) {
         (Ok(()), _) => assert!(entity.is_some(), "attached to nobody"),
         // spec: COMP-06

@@ -1,10 +1,10 @@
 //! Runs a script of operations on a world and on the model, and compares what each gives.
 
-use ecs::{Component, ComponentError, Data, Entity, EntityError, RemovalMarks, World};
+use ecs::{Component, ComponentError, Data, Entity, EntityError, RemovalMarks, TypeName, World};
 
 use crate::check;
 use crate::kinds::{
-    A, ARMED, B, Cell, Kind, Maker, O64, Other, TestBundle, TestKind, Z, caught, reset_ledger,
+    A, B, Cell, Kind, Maker, O64, Other, TestBundle, TestKind, Z, caught, reset_ledger,
     with_bundle, with_kind,
 };
 use crate::naive::Naive;
@@ -12,7 +12,7 @@ use crate::readers::Readers;
 use crate::script::Script;
 
 /// Runs a script. Panics where the world and the model part.
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     reset_ledger();
     let mut script = Script::new(bytes);
     let limit = match script.byte() {
@@ -47,7 +47,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 /// How an operation names an entity.
-pub enum Key {
+pub(crate) enum Key {
     Id(Entity),
     Text(String),
 }
@@ -190,7 +190,7 @@ impl State {
             22 => self.entity(script),
             23 => with_kind!(script.byte(), T => self.write::<T>(script)),
             24 => {
-                with_kind!(script.byte(), T => check::many::<T>(&mut self.world, &mut self.naive, &self.ids, script))
+                with_kind!(script.byte(), T => self.many::<T>(script));
             }
             25 => self.marks(script),
             _ => self
@@ -297,9 +297,9 @@ impl State {
             }
         } else {
             // Two armed bundles left in one vector abort in plain Rust too.
-            bundles
-                .into_iter()
-                .for_each(|bundle| drop(caught(|| drop(bundle))));
+            for bundle in bundles {
+                let _: Option<()> = caught(|| drop(bundle));
+            }
         }
     }
 
@@ -554,20 +554,23 @@ impl State {
         }
     }
 
+    fn many<T: TestKind>(&mut self, script: &mut Script<'_>) {
+        check::many::<T>(&mut self.world, &mut self.naive, &self.ids, script);
+    }
+
     fn marks(&mut self, script: &mut Script<'_>) {
         let mut marks = RemovalMarks::default();
         let mut removed = 0;
         for _ in 0..script.below(4) {
             let entity = self.id(script);
-            let armed = |cell: &Cell| cell.armed;
-            let holds = self.naive.beings.get(&entity);
-            let holds = holds.and_then(|being| being.cells.get("P"));
+            let name = *script.pick(&["P", "S", Other::NAME]).unwrap();
+            let held = self.naive.beings.get(&entity);
+            let held = held.and_then(|being| being.cells.get(name));
             if script.chance(128) {
                 marks.mark::<A>(entity);
                 let kind = Some(("A", A::TAG));
                 removed += usize::from(self.naive.remove(entity, "A", kind).is_some());
-            } else if !holds.is_some_and(|(_, cell)| armed(cell)) {
-                let name = *script.pick(&["P", "S", Other_NAME]).unwrap();
+            } else if held.is_none_or(|(_, cell)| !cell.armed) {
                 marks.mark_named(entity, name);
                 removed += usize::from(self.naive.remove(entity, name, None).is_some());
             }
@@ -576,11 +579,8 @@ impl State {
         assert_eq!(
             marks.clear(&mut self.world),
             removed,
-            "{ARMED} must not happen here"
+            "of {removed} that are there"
         );
         assert!(marks.is_empty());
     }
 }
-
-#[allow(non_upper_case_globals, reason = "reads like the constant it is")]
-const Other_NAME: &str = <Other as ecs::TypeName>::NAME;

@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use ecs::{Bundle, Component, Data, Named, Storage, TypeName, Value, json};
 
 /// What an armed [`P`] says when it is dropped.
-pub const ARMED: &str = "an armed component was dropped";
+pub(crate) const ARMED: &str = "an armed component was dropped";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tag {
+pub(crate) enum Tag {
     A,
     A2,
     B,
@@ -24,23 +24,23 @@ pub enum Tag {
 }
 
 impl Tag {
-    pub fn is_sparse(self) -> bool {
+    pub(crate) fn is_sparse(self) -> bool {
         matches!(self, Self::S | Self::S3)
     }
 }
 
 /// A type name and a Rust type.
-pub type Kind = (&'static str, Tag);
+pub(crate) type Kind = (&'static str, Tag);
 
 /// What the model knows of a component.
 #[derive(Clone, Debug)]
-pub struct Cell {
-    pub payload: u64,
+pub(crate) struct Cell {
+    pub(crate) payload: u64,
     /// Its place in the ledger; zero-sized components have none.
-    pub token: Option<usize>,
-    pub armed: bool,
-    pub added: u64,
-    pub changed: u64,
+    pub(crate) token: Option<usize>,
+    pub(crate) armed: bool,
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
 }
 
 #[derive(Default)]
@@ -54,12 +54,12 @@ thread_local! {
     static LEDGER: RefCell<Ledger> = RefCell::default();
 }
 
-pub fn reset_ledger() {
+pub(crate) fn reset_ledger() {
     LEDGER.with_borrow_mut(|ledger| *ledger = Ledger::default());
 }
 
 /// Compares the ledger with the tokens and the number of zero-sized components that should be alive.
-pub fn check_ledger(alive: &[usize], sizeless: usize) {
+pub(crate) fn check_ledger(alive: &[usize], sizeless: usize) {
     LEDGER.with_borrow(|ledger| {
         let mut expected = vec![1_u8; ledger.drops.len()];
         for token in alive {
@@ -78,7 +78,7 @@ pub fn check_ledger(alive: &[usize], sizeless: usize) {
 
 /// Counts one value's drops.
 #[derive(Debug)]
-pub struct Token(usize);
+pub(crate) struct Token(usize);
 
 impl Token {
     fn new() -> Self {
@@ -97,20 +97,20 @@ impl Drop for Token {
 
 /// Makes components; each has another payload.
 #[derive(Default)]
-pub struct Maker {
+pub(crate) struct Maker {
     next: u64,
     /// Whether the next [`P`] panics when it is dropped.
-    pub armed: bool,
+    pub(crate) armed: bool,
 }
 
 impl Maker {
-    pub fn payload(&mut self) -> u64 {
+    pub(crate) fn payload(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 }
 
-pub trait TestKind: Component {
+pub(crate) trait TestKind: Component {
     const TAG: Tag;
     fn make(maker: &mut Maker) -> (Self, Cell)
     where
@@ -133,7 +133,7 @@ macro_rules! kinds {
     ($($(#[$layout:meta])* $name:ident, $type_name:literal, $storage:ident;)*) => {$(
         $(#[$layout])*
         #[derive(Debug)]
-        pub struct $name {
+        pub(crate) struct $name {
             payload: u64,
             _token: Token,
         }
@@ -187,7 +187,7 @@ kinds! {
 
 /// Zero-sized.
 #[derive(Debug)]
-pub struct Z(());
+pub(crate) struct Z(());
 
 impl Component for Z {
     fn type_name() -> &'static str {
@@ -222,7 +222,7 @@ impl Drop for Z {
 
 /// Panics when it is dropped, if it is armed.
 #[derive(Debug)]
-pub struct P {
+pub(crate) struct P {
     payload: u64,
     armed: bool,
     _token: Token,
@@ -288,14 +288,14 @@ impl TestKind for Data {
 
 /// A name that no type gives itself.
 #[derive(Debug)]
-pub struct Other;
+pub(crate) struct Other;
 
 impl TypeName for Other {
     const NAME: &'static str = "Other";
 }
 
 /// A bundle that can be made, with what the model is to know of it.
-pub trait TestBundle: Bundle {
+pub(crate) trait TestBundle: Bundle {
     fn make(maker: &mut Maker, cells: &mut Vec<(Kind, Cell)>) -> Self;
     fn kinds(kinds: &mut Vec<Kind>);
 }
@@ -474,7 +474,7 @@ macro_rules! with_bundle {
 pub(crate) use with_bundle;
 
 /// Runs code in which armed components may be dropped; `None` when one was. Other panics go on.
-pub fn caught<R>(code: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn caught<R>(code: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(code)) {
         Ok(outcome) => Some(outcome),
         Err(payload) if payload.downcast_ref::<&str>() == Some(&ARMED) => None,
@@ -483,7 +483,7 @@ pub fn caught<R>(code: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Keeps the expected panics out of the test's output.
-pub fn quiet_armed_panics() {
+pub(crate) fn quiet_armed_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

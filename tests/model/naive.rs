@@ -8,11 +8,11 @@ use crate::kinds::{Cell, Kind};
 
 /// A live entity.
 #[derive(Default)]
-pub struct Being {
+pub(crate) struct Being {
     /// The chosen handle.
-    pub handle: Option<String>,
+    pub(crate) handle: Option<String>,
     /// By type name, as at most one component has it.
-    pub cells: BTreeMap<&'static str, (Kind, Cell)>,
+    pub(crate) cells: BTreeMap<&'static str, (Kind, Cell)>,
 }
 
 impl Being {
@@ -22,29 +22,29 @@ impl Being {
     }
 
     /// The component of a kind.
-    pub fn cell(&self, kind: Kind) -> Option<&Cell> {
+    pub(crate) fn cell(&self, kind: Kind) -> Option<&Cell> {
         let (held, cell) = self.cells.get(kind.0)?;
         (*held == kind).then_some(cell)
     }
 }
 
-pub struct Naive {
-    pub beings: HashMap<Entity, Being>,
+pub(crate) struct Naive {
+    pub(crate) beings: HashMap<Entity, Being>,
     /// The table kinds of each archetype in the order of their creation, and its rows.
-    pub archetypes: Vec<(BTreeSet<Kind>, Vec<Entity>)>,
-    pub chosen: HashMap<String, Entity>,
+    pub(crate) archetypes: Vec<(BTreeSet<Kind>, Vec<Entity>)>,
+    pub(crate) chosen: HashMap<String, Entity>,
     /// Every generated handle ever seen.
-    pub generated: HashMap<String, Entity>,
-    pub reserved: Vec<Entity>,
+    pub(crate) generated: HashMap<String, Entity>,
+    pub(crate) reserved: Vec<Entity>,
     /// Every loss of a component, by kind.
-    pub losses: HashMap<Kind, Vec<Entity>>,
+    pub(crate) losses: HashMap<Kind, Vec<Entity>>,
     /// Counts operations; a write carries the count of its operation.
-    pub clock: u64,
-    pub limit: usize,
+    pub(crate) clock: u64,
+    pub(crate) limit: usize,
 }
 
 impl Naive {
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             beings: HashMap::new(),
             archetypes: vec![(BTreeSet::new(), Vec::new())],
@@ -57,24 +57,24 @@ impl Naive {
         }
     }
 
-    pub fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.limit - self.beings.len() - self.reserved.len()
     }
 
     /// All entities in the order of iteration.
-    pub fn order(&self) -> impl Iterator<Item = (Entity, &Being)> {
+    pub(crate) fn order(&self) -> impl Iterator<Item = (Entity, &Being)> {
         let rows = self.archetypes.iter().flat_map(|(_, rows)| rows);
         rows.map(|entity| (*entity, &self.beings[entity]))
     }
 
     /// The entities that have a kind, with its cell, in the order of iteration.
-    pub fn holders(&self, kind: Kind) -> impl Iterator<Item = (Entity, &Cell)> {
+    pub(crate) fn holders(&self, kind: Kind) -> impl Iterator<Item = (Entity, &Cell)> {
         self.order()
             .filter_map(move |(entity, being)| Some((entity, being.cell(kind)?)))
     }
 
     /// The entity that a text names.
-    pub fn find(&self, text: &str) -> Option<Entity> {
+    pub(crate) fn find(&self, text: &str) -> Option<Entity> {
         self.chosen.get(text).copied().or_else(|| {
             let entity = self.generated.get(text)?;
             let being = self.beings.get(entity)?;
@@ -83,7 +83,7 @@ impl Naive {
     }
 
     /// Whether a text may be chosen as a handle.
-    pub fn is_free(&self, text: &str) -> bool {
+    pub(crate) fn is_free(&self, text: &str) -> bool {
         // A generated handle of a live entity is not free, even when it goes by another one.
         let generated = self.generated.get(text);
         !text.is_empty()
@@ -92,7 +92,7 @@ impl Naive {
     }
 
     /// The number of the archetype of some kinds, made if it is new.
-    pub fn archetype(&mut self, kinds: &BTreeSet<Kind>) -> usize {
+    pub(crate) fn archetype(&mut self, kinds: &BTreeSet<Kind>) -> usize {
         let known = self.archetypes.iter().position(|(known, _)| known == kinds);
         known.unwrap_or_else(|| {
             self.archetypes.push((kinds.clone(), Vec::new()));
@@ -100,7 +100,7 @@ impl Naive {
         })
     }
 
-    pub fn archetype_of_bundle(&mut self, kinds: &[Kind]) -> usize {
+    pub(crate) fn archetype_of_bundle(&mut self, kinds: &[Kind]) -> usize {
         let table = kinds.iter().copied().filter(|kind| !kind.1.is_sparse());
         self.archetype(&table.collect())
     }
@@ -122,7 +122,7 @@ impl Naive {
         }
     }
 
-    pub fn spawn(&mut self, entity: Entity, cells: Vec<(Kind, Cell)>) {
+    pub(crate) fn spawn(&mut self, entity: Entity, cells: Vec<(Kind, Cell)>) {
         let clock = self.clock;
         let stamped = cells.into_iter().map(|(kind, cell)| {
             let cell = Cell {
@@ -144,13 +144,13 @@ impl Naive {
         self.settle(entity);
     }
 
-    pub fn name(&mut self, entity: Entity, handle: &str) {
+    pub(crate) fn name(&mut self, entity: Entity, handle: &str) {
         self.beings.get_mut(&entity).unwrap().handle = Some(handle.to_owned());
         self.chosen.insert(handle.to_owned(), entity);
     }
 
     /// Attaches components; gives those that went. A boxed component over one of another type goes in two steps.
-    pub fn insert(
+    pub(crate) fn insert(
         &mut self,
         entity: Entity,
         cells: Vec<(Kind, Cell)>,
@@ -185,7 +185,12 @@ impl Naive {
     }
 
     /// Removes the component of a name, if it is of the kind that is wanted.
-    pub fn remove(&mut self, entity: Entity, name: &str, wanted: Option<Kind>) -> Option<Cell> {
+    pub(crate) fn remove(
+        &mut self,
+        entity: Entity,
+        name: &str,
+        wanted: Option<Kind>,
+    ) -> Option<Cell> {
         let being = self.beings.get_mut(&entity)?;
         let (held, _) = being.cells.get(name)?;
         if wanted.is_some_and(|wanted| wanted != *held) {
@@ -198,7 +203,7 @@ impl Naive {
     }
 
     /// Ends an entity; gives its components, or nothing when it does not live.
-    pub fn despawn(&mut self, entity: Entity) -> Option<Vec<Cell>> {
+    pub(crate) fn despawn(&mut self, entity: Entity) -> Option<Vec<Cell>> {
         let being = self.beings.remove(&entity)?;
         if let Some(handle) = &being.handle {
             self.chosen.remove(handle);
@@ -212,7 +217,7 @@ impl Naive {
     }
 
     /// Notes a write.
-    pub fn write(&mut self, entity: Entity, kind: Kind, payload: u64) {
+    pub(crate) fn write(&mut self, entity: Entity, kind: Kind, payload: u64) {
         let clock = self.clock;
         if let Some((held, cell)) = self
             .beings
@@ -227,7 +232,7 @@ impl Naive {
         }
     }
 
-    pub fn reclaim(&mut self) -> usize {
+    pub(crate) fn reclaim(&mut self) -> usize {
         let before = self.archetypes.len();
         self.archetypes
             .retain(|(kinds, rows)| kinds.is_empty() || !rows.is_empty());

@@ -13,6 +13,7 @@ const KIND_P: Kind = ("P", Tag::P);
 const KIND_Z: Kind = ("Z", Tag::Z);
 
 type WriterRow = (Entity, &'static mut A);
+type PieceFilter = Or<(With<S>, Without<B>)>;
 type EitherFilter = Or<(Changed<P>, Added<S>)>;
 
 /// A prepared query, and the model's count at its last run.
@@ -22,7 +23,7 @@ struct Reader<Q: ecs::Query, F: ecs::Filter>(Prepared<Q, F>, u64);
 struct Losses<T>(RemovedReader<T>, usize);
 
 #[derive(Default)]
-pub struct Readers {
+pub(crate) struct Readers {
     changed: Option<Reader<(Entity, &'static A), Changed<A>>>,
     added: Option<Reader<Entity, Added<A>>>,
     sparse: Option<Reader<(Entity, &'static S), Changed<S>>>,
@@ -44,7 +45,7 @@ macro_rules! run_reader {
 }
 
 impl Readers {
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         world: &mut World,
         naive: &mut Naive,
@@ -267,9 +268,8 @@ fn pieces(world: &mut World, naive: &Naive, script: &mut Script<'_>) {
         })
         .map(|(entity, being)| (entity, being.cell(KIND_A).unwrap().payload))
         .collect();
-    type Filter = Or<(With<S>, Without<B>)>;
     let begun = script.below(3);
-    let mut iter = world.query_filtered::<(Entity, &A), Filter>();
+    let mut iter = world.query_filtered::<(Entity, &A), PieceFilter>();
     let mut found: Vec<_> = iter.by_ref().take(begun).collect();
     for batch in iter.batches(size) {
         let batch: Vec<_> = batch.collect();
@@ -284,7 +284,7 @@ fn pieces(world: &mut World, naive: &Naive, script: &mut Script<'_>) {
     // spec: LOOK-05, LOOK-06, LOOK-08
     assert_eq!(found, expected);
 
-    let chunks = world.query_filtered::<(Entity, &A), Filter>().chunks();
+    let chunks = world.query_filtered::<(Entity, &A), PieceFilter>().chunks();
     let found: Vec<_> = chunks
         .flatten()
         .map(|(entity, a)| (entity, a.payload()))

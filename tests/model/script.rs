@@ -1,17 +1,17 @@
 //! Reads choices from bytes; when they are used up, every choice is the first one.
 
-pub struct Script<'s>(&'s [u8]);
+pub(crate) struct Script<'s>(&'s [u8]);
 
 impl<'s> Script<'s> {
-    pub fn new(bytes: &'s [u8]) -> Self {
+    pub(crate) fn new(bytes: &'s [u8]) -> Self {
         Self(bytes)
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
         };
@@ -19,15 +19,15 @@ impl<'s> Script<'s> {
         *first
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::from(self.byte()) % bound.max(1)
     }
 
-    pub fn chance(&mut self, of_256: u8) -> bool {
+    pub(crate) fn chance(&mut self, of_256: u8) -> bool {
         self.byte() >= 255 - of_256
     }
 
-    pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> Option<&'t T> {
+    pub(crate) fn pick<'t, T>(&mut self, choices: &'t [T]) -> Option<&'t T> {
         let at = self.below(choices.len());
         choices.get(at)
     }

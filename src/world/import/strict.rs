@@ -26,9 +26,17 @@ pub(super) fn parse(text: &str, max_depth: usize) -> Result<Value, ImportError> 
     .deserialize(&mut reader);
     let parsed = parsed.and_then(|value| reader.end().map(|()| value));
     parsed.map_err(|error| {
-        context.fault.take().unwrap_or_else(|| ImportError {
-            path: context.path.take(),
-            kind: ImportErrorKind::NotJson(error),
+        context.fault.take().unwrap_or_else(|| {
+            // The parser's own limit is met first where ours is as high.
+            let kind = if error.to_string().starts_with("recursion limit") {
+                ImportErrorKind::TooDeep { limit: max_depth }
+            } else {
+                ImportErrorKind::NotJson(error)
+            };
+            ImportError {
+                path: context.path.take(),
+                kind,
+            }
         })
     })
 }
