@@ -57,7 +57,9 @@ fn attaching_takes_ownership<const S: bool>() {
     let mut world = World::new();
     let entity = world.spawn(());
     world.insert(entity, Held::<S>(ledger.witness())).unwrap();
-    world.insert_boxed(entity, Box::new(Coin::<S>(ledger.witness()))).unwrap();
+    world
+        .insert_boxed(entity, Box::new(Coin::<S>(ledger.witness())))
+        .unwrap();
     // spec: COMP-02, COMP-12
     ledger.assert_none_dropped();
     drop(world);
@@ -69,11 +71,27 @@ fn attaching_takes_ownership<const S: bool>() {
     world.despawn(stale);
     let ledger = Ledger::default();
     assert!(world.insert(stale, Held::<S>(ledger.witness())).is_err());
-    assert!(world.insert("nobody", (Held::<S>(ledger.witness()), Health::<S>(1))).is_err());
+    assert!(
+        world
+            .insert("nobody", (Held::<S>(ledger.witness()), Health::<S>(1)))
+            .is_err()
+    );
     assert!(world.replace("", Held::<S>(ledger.witness())).is_err());
-    assert!(world.insert_boxed(stale, Box::new(Held::<S>(ledger.witness()))).is_err());
-    assert!(world.insert_named(stale, "x", Held::<S>(ledger.witness())).is_err());
-    assert!(world.insert_named("a", "", Held::<S>(ledger.witness())).is_err());
+    assert!(
+        world
+            .insert_boxed(stale, Box::new(Held::<S>(ledger.witness())))
+            .is_err()
+    );
+    assert!(
+        world
+            .insert_named(stale, "x", Held::<S>(ledger.witness()))
+            .is_err()
+    );
+    assert!(
+        world
+            .insert_named("a", "", Held::<S>(ledger.witness()))
+            .is_err()
+    );
     assert!(
         world
             .insert_named_boxed("a", "x", Box::new(Held::<S>(ledger.witness())))
@@ -91,21 +109,36 @@ fn replace_by_another_type<const OLD: bool, const NEW: bool>() {
         let mut world = World::new();
         let other = world.spawn(Coin::<OLD>(ledger.witness()));
         let entity = world
-            .spawn_named("e", (Coin::<OLD>(ledger.witness()), Health::<OLD>(5), Speed::<NEW>(6)))
+            .spawn_named(
+                "e",
+                (
+                    Coin::<OLD>(ledger.witness()),
+                    Health::<OLD>(5),
+                    Speed::<NEW>(6),
+                ),
+            )
             .unwrap();
-        let last = world.spawn((Coin::<OLD>(ledger.witness()), Health::<OLD>(7), Speed::<NEW>(8)));
+        let last = world.spawn((
+            Coin::<OLD>(ledger.witness()),
+            Health::<OLD>(7),
+            Speed::<NEW>(8),
+        ));
         let new = Note::<NEW>(ledger.witness());
         let old = match by {
             0 => world.replace(entity, new).unwrap(),
             1 => world.insert_boxed("e", Box::new(new)).unwrap(),
             2 => world.insert_named(entity, "Purse", new).unwrap(),
-            3 => world.insert_named_boxed("e", "Purse", Box::new(new)).unwrap(),
+            3 => world
+                .insert_named_boxed("e", "Purse", Box::new(new))
+                .unwrap(),
             4 => {
                 world.insert(entity, new).unwrap();
                 None
             }
             _ => {
-                world.insert(entity, (Health::<OLD>(50), new, Speed::<NEW>(60))).unwrap();
+                world
+                    .insert(entity, (Health::<OLD>(50), new, Speed::<NEW>(60)))
+                    .unwrap();
                 None
             }
         };
@@ -146,7 +179,10 @@ fn replace_by_another_type<const OLD: bool, const NEW: bool>() {
         assert_eq!(ledger.drops(), [0, 1, 0, 1, 0]);
         assert_eq!(world.get::<Coin<OLD>>(entity).unwrap().0.number(), 4);
         assert!(world.get::<Note<NEW>>(entity).is_none());
-        assert_eq!(world.remove_named(entity, "Purse").unwrap().export(), json!("Witness(4)"));
+        assert_eq!(
+            world.remove_named(entity, "Purse").unwrap().export(),
+            json!("Witness(4)")
+        );
         assert!(!world.has_named(entity, "Purse"));
         drop(world);
         ledger.assert_all_dropped_once();
@@ -177,7 +213,10 @@ fn the_box_keeps_what_the_entity_loses<const S: bool>() {
     let ledger = Ledger::default();
     let mut world = World::new();
     let entity = world.spawn(Held::<S>(ledger.witness()));
-    let old = world.replace(entity, Held::<S>(ledger.witness())).unwrap().unwrap();
+    let old = world
+        .replace(entity, Held::<S>(ledger.witness()))
+        .unwrap()
+        .unwrap();
     // spec: COMP-03, COMP-12
     assert_eq!(old.downcast_ref::<Held<S>>().unwrap().0.number(), 0);
     assert_eq!(world.get::<Held<S>>(entity).unwrap().0.number(), 1);
@@ -219,24 +258,47 @@ fn kept_for_each_entity<const S: bool>() {
         assert_eq!((coin, note), expected);
     }
     // spec: COMP-04
-    assert_eq!(world.get_named::<Data>(ids[4], "Purse"), Some(&Data(json!(4))));
+    assert_eq!(
+        world.get_named::<Data>(ids[4], "Purse"),
+        Some(&Data(json!(4)))
+    );
     assert_eq!(world.components("Purse").count(), 20);
 }
 
 fn one_type_under_several_names<const S: bool>() {
     let mut world = World::new();
     let entity = world.spawn(Health::<S>(1));
-    for (n, name) in ["Armour", "Shield", "Łuska", "a\u{0}b", "Healt", "Health "].iter().enumerate() {
-        let old = world.insert_named(entity, name, Health::<S>(10 + n as i64)).unwrap();
+    for (n, name) in ["Armour", "Shield", "Łuska", "a\u{0}b", "Healt", "Health "]
+        .iter()
+        .enumerate()
+    {
+        let old = world
+            .insert_named(entity, name, Health::<S>(10 + n as i64))
+            .unwrap();
         assert!(old.is_none());
     }
     // spec: COMP-05, COMP-12
     assert_eq!(world.get::<Health<S>>(entity), Some(&Health(1)));
-    assert_eq!(world.get_named::<Health<S>>(entity, "Armour"), Some(&Health(10)));
-    assert_eq!(world.get_named::<Health<S>>(entity, "Łuska"), Some(&Health(12)));
-    assert_eq!(world.get_named::<Health<S>>(entity, "a\u{0}b"), Some(&Health(13)));
-    world.get_named_mut::<Health<S>>(entity, "Shield").unwrap().0 = 99;
-    assert_eq!(world.get_named::<Health<S>>(entity, "Shield"), Some(&Health(99)));
+    assert_eq!(
+        world.get_named::<Health<S>>(entity, "Armour"),
+        Some(&Health(10))
+    );
+    assert_eq!(
+        world.get_named::<Health<S>>(entity, "Łuska"),
+        Some(&Health(12))
+    );
+    assert_eq!(
+        world.get_named::<Health<S>>(entity, "a\u{0}b"),
+        Some(&Health(13))
+    );
+    world
+        .get_named_mut::<Health<S>>(entity, "Shield")
+        .unwrap()
+        .0 = 99;
+    assert_eq!(
+        world.get_named::<Health<S>>(entity, "Shield"),
+        Some(&Health(99))
+    );
     assert_eq!(world.get::<Health<S>>(entity), Some(&Health(1)));
     assert_eq!(world.query::<&Health<S>>().count(), 1);
     // spec: COMP-05
@@ -244,7 +306,10 @@ fn one_type_under_several_names<const S: bool>() {
     assert!(!world.has_named(entity, "Health"));
     assert_eq!(world.entities().next().unwrap().components().count(), 6);
     assert!(world.remove_named(entity, "Healt").is_some());
-    assert_eq!(world.get_named::<Health<S>>(entity, "Health "), Some(&Health(15)));
+    assert_eq!(
+        world.get_named::<Health<S>>(entity, "Health "),
+        Some(&Health(15))
+    );
 }
 
 fn rejections_in_order<const S: bool>() {
@@ -259,17 +324,40 @@ fn rejections_in_order<const S: bool>() {
     // Before anything else the type name, then the handle, then the entity.
     for key in ["", "nobody", "dead", "alive"] {
         let errors = [
-            ("insert", world.insert(key, Nameless(ledger.witness())).unwrap_err()),
-            ("insert", world.insert(key, (held(), Nameless(ledger.witness()))).unwrap_err()),
-            ("replace", world.replace(key, Nameless(ledger.witness())).err().unwrap()),
+            (
+                "insert",
+                world.insert(key, Nameless(ledger.witness())).unwrap_err(),
+            ),
+            (
+                "insert",
+                world
+                    .insert(key, (held(), Nameless(ledger.witness())))
+                    .unwrap_err(),
+            ),
+            (
+                "replace",
+                world
+                    .replace(key, Nameless(ledger.witness()))
+                    .err()
+                    .unwrap(),
+            ),
             (
                 "insert_boxed",
-                world.insert_boxed(key, Box::new(Nameless(ledger.witness()))).err().unwrap(),
+                world
+                    .insert_boxed(key, Box::new(Nameless(ledger.witness())))
+                    .err()
+                    .unwrap(),
             ),
-            ("insert_named", world.insert_named(key, "", held()).err().unwrap()),
+            (
+                "insert_named",
+                world.insert_named(key, "", held()).err().unwrap(),
+            ),
             (
                 "insert_named_boxed",
-                world.insert_named_boxed(key, "", Box::new(held())).err().unwrap(),
+                world
+                    .insert_named_boxed(key, "", Box::new(held()))
+                    .err()
+                    .unwrap(),
             ),
         ];
         for (function, error) in errors {
@@ -283,22 +371,38 @@ fn rejections_in_order<const S: bool>() {
     for id in [alive, dead] {
         // spec: COMP-06
         assert_eq!(
-            world.insert(id, Nameless(ledger.witness())).unwrap_err().to_string(),
+            world
+                .insert(id, Nameless(ledger.witness()))
+                .unwrap_err()
+                .to_string(),
             "ecs::World::insert(): component type is empty"
         );
         assert_eq!(
-            world.insert_named(id, "", held()).err().unwrap().to_string(),
+            world
+                .insert_named(id, "", held())
+                .err()
+                .unwrap()
+                .to_string(),
             "ecs::World::insert_named(): component type is empty"
         );
     }
     let errors = [
         ("insert", world.insert("", held()).unwrap_err()),
         ("replace", world.replace("", held()).err().unwrap()),
-        ("insert_boxed", world.insert_boxed("", Box::new(held())).err().unwrap()),
-        ("insert_named", world.insert_named("", "X", held()).err().unwrap()),
+        (
+            "insert_boxed",
+            world.insert_boxed("", Box::new(held())).err().unwrap(),
+        ),
+        (
+            "insert_named",
+            world.insert_named("", "X", held()).err().unwrap(),
+        ),
         (
             "insert_named_boxed",
-            world.insert_named_boxed(String::new(), "X", Box::new(held())).err().unwrap(),
+            world
+                .insert_named_boxed(String::new(), "X", Box::new(held()))
+                .err()
+                .unwrap(),
         ),
     ];
     for (function, error) in errors {
@@ -313,11 +417,20 @@ fn rejections_in_order<const S: bool>() {
         let errors = [
             ("insert", world.insert(key, held()).unwrap_err()),
             ("replace", world.replace(key, held()).err().unwrap()),
-            ("insert_boxed", world.insert_boxed(key, Box::new(held())).err().unwrap()),
-            ("insert_named", world.insert_named(key, "X", held()).err().unwrap()),
+            (
+                "insert_boxed",
+                world.insert_boxed(key, Box::new(held())).err().unwrap(),
+            ),
+            (
+                "insert_named",
+                world.insert_named(key, "X", held()).err().unwrap(),
+            ),
             (
                 "insert_named_boxed",
-                world.insert_named_boxed(key, "X", Box::new(held())).err().unwrap(),
+                world
+                    .insert_named_boxed(key, "X", Box::new(held()))
+                    .err()
+                    .unwrap(),
             ),
         ];
         for (function, error) in errors {
@@ -336,7 +449,9 @@ fn rejections_in_order<const S: bool>() {
     let error = world.insert(dead, held()).unwrap_err();
     // spec: COMP-06
     assert!(
-        error.to_string().starts_with("ecs::World::insert(): entity \"")
+        error
+            .to_string()
+            .starts_with("ecs::World::insert(): entity \"")
             && error.to_string().ends_with("\" does not exist"),
         "{error}"
     );
@@ -372,7 +487,12 @@ fn removal_hands_back_once<const S: bool>() {
     let boxed = world.remove_named(ids[3], "Held").unwrap();
     // spec: COMP-07
     assert_eq!(boxed.downcast_ref::<Held<S>>().unwrap().0.number(), 3);
-    for (key, name) in [("nobody", "Held"), ("", "Held"), ("nobody", ""), ("nobody", "?")] {
+    for (key, name) in [
+        ("nobody", "Held"),
+        ("", "Held"),
+        ("nobody", ""),
+        ("nobody", "?"),
+    ] {
         // spec: COMP-07
         assert!(world.remove_named(key, name).is_none());
     }
@@ -395,12 +515,20 @@ fn json_under_a_name() {
     let mut world = World::new();
     let a = world.spawn_named("a", Health::<false>(1)).unwrap();
     let b = world.spawn_named("b", ()).unwrap();
-    world.insert_named("a", "Loot", Data(json!({"gold": 7}))).unwrap();
+    world
+        .insert_named("a", "Loot", Data(json!({"gold": 7})))
+        .unwrap();
     world.insert_named(b, "Loot", Data(json!([1, 2]))).unwrap();
     world.insert_named(b, "Tag", Data(json!(null))).unwrap();
     // spec: COMP-09
-    assert_eq!(world.get_named::<Data>(a, "Loot"), Some(&Data(json!({"gold": 7}))));
-    assert_eq!(world.component("b", "Loot").unwrap().export(), json!([1, 2]));
+    assert_eq!(
+        world.get_named::<Data>(a, "Loot"),
+        Some(&Data(json!({"gold": 7})))
+    );
+    assert_eq!(
+        world.component("b", "Loot").unwrap().export(),
+        json!([1, 2])
+    );
     assert!(world.get::<Data>(a).is_none());
     let found: Vec<_> = world
         .components("Loot")
@@ -422,7 +550,10 @@ fn json_under_a_name() {
     }
     // spec: COMP-09
     assert_eq!(world.component(a, "Loot").unwrap().export(), json!("taken"));
-    assert_eq!(world.remove_named(a, "Loot").unwrap().export(), json!("taken"));
+    assert_eq!(
+        world.remove_named(a, "Loot").unwrap().export(),
+        json!("taken")
+    );
     assert!(!world.has_named(a, "Loot"));
 }
 
@@ -504,14 +635,23 @@ fn sparse_or_not_the_outcome_is_the_same<const S: bool>() {
     let moved = world.spawn((Health::<false>(1), Speed::<false>(2)));
     let before = world.statistics().archetypes;
     for n in 0..100 {
-        world.insert(moved, Held::<S>(Ledger::default().witness())).unwrap();
+        world
+            .insert(moved, Held::<S>(Ledger::default().witness()))
+            .unwrap();
         world.insert(moved, kinds::Weight::<S>(n)).unwrap();
-        assert_eq!(world.remove::<kinds::Weight<S>>(moved), Some(kinds::Weight(n)));
+        assert_eq!(
+            world.remove::<kinds::Weight<S>>(moved),
+            Some(kinds::Weight(n))
+        );
         assert!(world.remove::<Held<S>>(moved).is_some());
     }
     if S {
         // spec: COMP-12
-        assert_eq!(world.statistics().archetypes, before, "a sparse kind moves no entity");
+        assert_eq!(
+            world.statistics().archetypes,
+            before,
+            "a sparse kind moves no entity"
+        );
     }
     // spec: COMP-12
     assert_eq!(world.get::<Health<false>>(moved), Some(&Health(1)));

@@ -32,13 +32,7 @@ fn assert_stale(world: &mut World, stale: Entity) {
     assert!(world.export_entity(stale).is_none());
     assert!(world.query_one::<Entity>(stale).is_err());
     assert!(world.query_one::<&mut H>(stale).is_err());
-    assert!(
-        world
-            .prepare::<&H>()
-            .unwrap()
-            .get(world, stale)
-            .is_none()
-    );
+    assert!(world.prepare::<&H>().unwrap().get(world, stale).is_none());
     // spec: ENT-03
     assert!(world.remove::<H>(stale).is_none());
     assert!(world.remove_named(stale, "Health").is_none());
@@ -117,7 +111,9 @@ fn a_taken_handle_is_rejected() {
 #[test]
 fn a_generated_handle_is_a_stable_identifier() {
     let mut world = World::new();
-    let entities: Vec<Entity> = (0..10_000).map(|n| world.spawn(Health::<false>(n))).collect();
+    let entities: Vec<Entity> = (0..10_000)
+        .map(|n| world.spawn(Health::<false>(n)))
+        .collect();
     let handles: Vec<String> = entities
         .iter()
         .map(|entity| world.handle(*entity).unwrap().to_string())
@@ -251,14 +247,24 @@ fn running_out_of_slots_is_an_error_that_changes_nothing() {
     let ids: Vec<Entity> = (0..3).map(|n| world.spawn(Health::<false>(n))).collect();
     let before = (world.export().to_string(), world.len());
     for error in [
-        world.try_spawn(Held::<false>(ledger.witness())).unwrap_err(),
-        world.spawn_named("x", Held::<false>(ledger.witness())).unwrap_err(),
+        world
+            .try_spawn(Held::<false>(ledger.witness()))
+            .unwrap_err(),
+        world
+            .spawn_named("x", Held::<false>(ledger.witness()))
+            .unwrap_err(),
         world.entity("x").unwrap_err(),
         world.reserve_entity().unwrap_err(),
-        world.spawn_columns((vec![Health::<false>(1)],)).err().unwrap(),
+        world
+            .spawn_columns((vec![Health::<false>(1)],))
+            .err()
+            .unwrap(),
     ] {
         // spec: ENT-03
-        assert!(matches!(error, EntityError::OutOfSlots { limit: 3, .. }), "{error:?}");
+        assert!(
+            matches!(error, EntityError::OutOfSlots { limit: 3, .. }),
+            "{error:?}"
+        );
     }
     // spec: COMP-02
     ledger.assert_all_dropped_once();
@@ -299,11 +305,22 @@ fn despawn_removes_everything_once() {
     assert_eq!(ledger.drops(), [1, 1, 0, 0, 1, 1]);
     // The one that filled the gap is whole.
     assert_eq!(world.get::<Held<false>>("b").unwrap().0.number(), 2);
-    assert_eq!(world.get::<kinds::Coin<true>>(ids[1]).unwrap().0.number(), 3);
+    assert_eq!(
+        world.get::<kinds::Coin<true>>(ids[1]).unwrap().0.number(),
+        3
+    );
     // spec: ENT-04
     let again = world.entity("a").unwrap();
     assert_ne!(again, ids[0]);
-    assert_eq!(world.entities().find(|e| e.id() == again).unwrap().components().count(), 0);
+    assert_eq!(
+        world
+            .entities()
+            .find(|e| e.id() == again)
+            .unwrap()
+            .components()
+            .count(),
+        0
+    );
     drop(world);
     ledger.assert_all_dropped_once();
 }
@@ -312,11 +329,19 @@ fn despawn_removes_everything_once() {
 fn an_empty_handle_is_rejected() {
     let mut world = World::new();
     let ledger = Ledger::default();
-    let named = world.spawn_named("", Held::<false>(ledger.witness())).unwrap_err();
+    let named = world
+        .spawn_named("", Held::<false>(ledger.witness()))
+        .unwrap_err();
     let looked_up = world.entity("").unwrap_err();
     // spec: ENT-05
-    assert_eq!(named.to_string(), "ecs::World::spawn_named(): entity handle is empty");
-    assert_eq!(looked_up.to_string(), "ecs::World::entity(): entity handle is empty");
+    assert_eq!(
+        named.to_string(),
+        "ecs::World::spawn_named(): entity handle is empty"
+    );
+    assert_eq!(
+        looked_up.to_string(),
+        "ecs::World::entity(): entity handle is empty"
+    );
     assert!(world.is_empty());
     assert_eq!(world.find(""), None);
     assert!(!world.contains(""));
@@ -342,7 +367,12 @@ fn bundles_batches_and_reserved_ids() {
         .spawn_columns(((0..100).map(Health::<false>).collect::<Vec<_>>(),))
         .unwrap()
         .collect();
-    let all: HashSet<Entity> = batch.iter().chain(&sparse).chain(&columns).copied().collect();
+    let all: HashSet<Entity> = batch
+        .iter()
+        .chain(&sparse)
+        .chain(&columns)
+        .copied()
+        .collect();
     // spec: ENT-06
     assert_eq!(all.len(), 300);
     assert_eq!(world.len(), 301);
@@ -354,7 +384,10 @@ fn bundles_batches_and_reserved_ids() {
         assert!(!world.has::<S>(columns[n]));
     }
     // spec: ENT-06
-    assert_eq!(world.spawn_batch(std::iter::empty::<Health<false>>()).len(), 0);
+    assert_eq!(
+        world.spawn_batch(std::iter::empty::<Health<false>>()).len(),
+        0
+    );
     let uneven = world
         .spawn_columns((vec![Health::<false>(1)], vec![Speed::<false>(1), Speed(2)]))
         .err()
@@ -389,14 +422,24 @@ fn reserved_ids_are_nobody_until_they_are_spawned() {
     assert_eq!(world.len(), 3);
     // spec: ENT-06, ENT-03
     for refused in [a, b, c, d] {
-        let error = world.spawn_reserved(refused, Health::<false>(9)).unwrap_err();
-        assert!(matches!(error, EntityError::NotReserved { .. }), "{error:?}");
+        let error = world
+            .spawn_reserved(refused, Health::<false>(9))
+            .unwrap_err();
+        assert!(
+            matches!(error, EntityError::NotReserved { .. }),
+            "{error:?}"
+        );
     }
     let ledger = Ledger::default();
     let e = world.reserve_entity().unwrap();
-    let error = world.spawn_reserved(e, Nameless(ledger.witness())).unwrap_err();
+    let error = world
+        .spawn_reserved(e, Nameless(ledger.witness()))
+        .unwrap_err();
     // spec: COMP-06, ENT-06
-    assert_eq!(error.to_string(), "ecs::World::spawn_reserved(): component type is empty");
+    assert_eq!(
+        error.to_string(),
+        "ecs::World::spawn_reserved(): component type is empty"
+    );
     assert_eq!(ledger.drops(), [1]);
     assert!(!world.contains(e));
     world.spawn_reserved(e, ()).unwrap();
@@ -464,7 +507,10 @@ fn entities_are_iterated_in_order_with_handles_and_components() {
 fn a_new_entity_shows_nothing_of_the_dead_one() {
     let mut world = World::new();
     let old = world
-        .spawn_named("old", (Health::<false>(1), Speed::<true>(2), Marker::<true>(())))
+        .spawn_named(
+            "old",
+            (Health::<false>(1), Speed::<true>(2), Marker::<true>(())),
+        )
         .unwrap();
     let mut readers = world.prepare::<&Speed<true>>().unwrap();
     world.despawn(old);

@@ -21,7 +21,11 @@ fn assert_unknown(world: &mut World, id: Entity) {
     assert!(world.remove_named(id, "Health").is_none());
     assert!(!world.despawn(id));
     assert!(world.insert(id, Health::<false>(9)).is_err());
-    assert!(world.insert_named(id, "Health", Health::<false>(9)).is_err());
+    assert!(
+        world
+            .insert_named(id, "Health", Health::<false>(9))
+            .is_err()
+    );
     assert!(world.spawn_reserved(id, Health::<false>(9)).is_err());
     assert!(matches!(
         world.query_one::<&mut H>(id),
@@ -57,7 +61,10 @@ fn ids_of_a_dropped_world_are_refused_by_every_later_one() {
         let mut world = World::new();
         let id = world.spawn(Health::<false>(round));
         // spec: ENT-08
-        assert!(!old.contains(&id), "an id was issued twice, in round {round}");
+        assert!(
+            !old.contains(&id),
+            "an id was issued twice, in round {round}"
+        );
         if let Some(first) = old.first() {
             assert!(!world.contains(*first));
         }
@@ -77,18 +84,29 @@ fn prepared_queries_of_another_world_are_refused() {
     there.spawn((Speed::<false>(20), Marker::<true>(())));
     let b = there.spawn((Health::<false>(10), Speed::<false>(20)));
     let mut health = here.prepare::<&H>().unwrap();
-    let mut pair = here.prepare::<(&mut Speed<false>, Option<&Weight<false>>)>().unwrap();
+    let mut pair = here
+        .prepare::<(&mut Speed<false>, Option<&Weight<false>>)>()
+        .unwrap();
     let mut changed = here.prepare_filtered::<Entity, Changed<H>>().unwrap();
     let mut removed = here.removed_reader::<H>().unwrap();
     let mut resource = here.resource_reader::<u32>();
     let before = there.export().to_string();
     // spec: ENT-08
-    assert_eq!(health.iter(&mut there).err(), Some(QueryError::ForeignWorld));
+    assert_eq!(
+        health.iter(&mut there).err(),
+        Some(QueryError::ForeignWorld)
+    );
     assert_eq!(health.view(&there).err(), Some(QueryError::ForeignWorld));
     assert!(health.get(&there, b).is_none());
     assert!(health.get(&there, a).is_none());
-    assert_eq!(health.single(&mut there).err(), Some(QueryError::ForeignWorld));
-    assert_eq!(health.get_mut(&mut there, b).err(), Some(QueryError::ForeignWorld));
+    assert_eq!(
+        health.single(&mut there).err(),
+        Some(QueryError::ForeignWorld)
+    );
+    assert_eq!(
+        health.get_mut(&mut there, b).err(),
+        Some(QueryError::ForeignWorld)
+    );
     assert_eq!(
         pair.get_many_mut(&mut there, [b]).err(),
         Some(QueryError::ForeignWorld)
@@ -97,7 +115,10 @@ fn prepared_queries_of_another_world_are_refused() {
         pair.for_each_pair(&mut there, |_, _| panic!("nothing is misread")),
         Err(QueryError::ForeignWorld)
     );
-    assert_eq!(changed.iter(&mut there).err(), Some(QueryError::ForeignWorld));
+    assert_eq!(
+        changed.iter(&mut there).err(),
+        Some(QueryError::ForeignWorld)
+    );
     assert_eq!(removed.next(&mut there), Err(QueryError::ForeignWorld));
     assert_eq!(resource.changed(&there), Err(QueryError::ForeignWorld));
     assert_eq!(there.export().to_string(), before);
@@ -111,8 +132,12 @@ fn prepared_queries_of_another_world_are_refused() {
 fn swapped_worlds_keep_their_ids_and_queries() {
     let mut here = World::new();
     let mut there = World::new();
-    let a = here.spawn_named("a", (Health::<false>(1), Speed::<false>(2))).unwrap();
-    let b = there.spawn_named("b", (Speed::<false>(20), Health::<false>(10))).unwrap();
+    let a = here
+        .spawn_named("a", (Health::<false>(1), Speed::<false>(2)))
+        .unwrap();
+    let b = there
+        .spawn_named("b", (Speed::<false>(20), Health::<false>(10)))
+        .unwrap();
     let mut of_a = here.prepare::<(&H, &Speed<false>)>().unwrap();
     // Queries without preparation keep their state in the world, which moves with it.
     assert_eq!(here.query::<&mut H>().count(), 1);
@@ -211,7 +236,9 @@ fn empty_archetypes_are_reclaimed_and_the_rest_is_kept() {
             id
         })
         .collect();
-    let mut query = world.prepare::<(Entity, &Weight<false>, &Speed<true>)>().unwrap();
+    let mut query = world
+        .prepare::<(Entity, &Weight<false>, &Speed<true>)>()
+        .unwrap();
     assert_eq!(query.iter(&mut world).unwrap().count(), 4);
     for at in [1, 2, 5, 6] {
         world.despawn(ids[at]);
@@ -236,7 +263,9 @@ fn empty_archetypes_are_reclaimed_and_the_rest_is_kept() {
     // The archetypes come back when they are needed.
     world.insert(ids[0], Weight::<false>(100)).unwrap();
     world.remove::<Health<false>>(ids[3]).unwrap();
-    world.insert(ids[7], (Health::<true>(5), Weight::<false>(70))).unwrap();
+    world
+        .insert(ids[7], (Health::<true>(5), Weight::<false>(70)))
+        .unwrap();
     let fresh = world.spawn((Weight::<false>(8), Speed::<true>(8)));
     let mut found: Vec<_> = query
         .iter(&mut world)
@@ -247,7 +276,12 @@ fn empty_archetypes_are_reclaimed_and_the_rest_is_kept() {
     // spec: ENT-09, LOOK-07
     assert_eq!(
         found,
-        [(ids[3], 3, 3), (fresh, 8, 8), (ids[7], 70, 7), (ids[0], 100, 0)]
+        [
+            (ids[3], 3, 3),
+            (fresh, 8, 8),
+            (ids[7], 70, 7),
+            (ids[0], 100, 0)
+        ]
     );
 }
 
@@ -257,12 +291,18 @@ fn reserving_and_shrinking_change_memory_only() {
     world.spawn_batch((0..10).map(|n| (Health::<false>(n), Speed::<true>(n))));
     let text = world.export().to_string();
     let small = world.statistics().bytes;
-    world.reserve::<(Health<false>, Weight<false>)>(10_000).unwrap();
+    world
+        .reserve::<(Health<false>, Weight<false>)>(10_000)
+        .unwrap();
     let large = world.statistics().bytes;
     // spec: ENT-09
     assert!(large >= small + 160_000, "{small} {large}");
     world.shrink_to_fit();
-    assert!(world.statistics().bytes < small + 4096, "{}", world.statistics().bytes);
+    assert!(
+        world.statistics().bytes < small + 4096,
+        "{}",
+        world.statistics().bytes
+    );
     assert_eq!(world.export().to_string(), text);
     world.clear();
     // spec: ENT-09

@@ -64,17 +64,19 @@ fn optional_terms_yield_what_the_entity_has<const S: bool>() {
     let (mut world, _) = mixed::<S>();
     let rows = expected::<S>(&world);
     let found: Vec<Row> = world
-        .query::<(Entity, Option<&Health<S>>, Option<&mut Speed<false>>, Option<&Weight<S>>)>()
+        .query::<(
+            Entity,
+            Option<&Health<S>>,
+            Option<&mut Speed<false>>,
+            Option<&Weight<S>>,
+        )>()
         .map(|(id, h, s, w)| (id, h.map(|h| h.0), s.map(|s| s.0), w.map(|w| w.0)))
         .collect();
     // spec: LOOK-05, LOOK-06
     assert_eq!(found, rows);
 
     // An optional tuple is there when all its parts are, and never with another entity's parts.
-    let both: Vec<_> = rows
-        .iter()
-        .map(|(id, h, s, _)| (*id, h.zip(*s)))
-        .collect();
+    let both: Vec<_> = rows.iter().map(|(id, h, s, _)| (*id, h.zip(*s))).collect();
     let found: Vec<_> = world
         .query::<(Entity, Option<(&Health<S>, &Speed<false>)>)>()
         .map(|(id, pair)| (id, pair.map(|(h, s)| (h.0, s.0))))
@@ -92,7 +94,10 @@ fn optional_terms_yield_what_the_entity_has<const S: bool>() {
         .map(|(id, h, s, w)| (*id, h.zip(*w).map(|(h, w)| (h, w, *s))))
         .collect();
     let found: Vec<_> = world
-        .query::<(Entity, Option<(&Weight<S>, (Option<&Speed<false>>, &mut Health<S>))>)>()
+        .query::<(
+            Entity,
+            Option<(&Weight<S>, (Option<&Speed<false>>, &mut Health<S>))>,
+        )>()
         .map(|(id, pair)| (id, pair.map(|(w, (s, h))| (h.0, w.0, s.map(|s| s.0)))))
         .collect();
     // spec: LOOK-05
@@ -106,7 +111,9 @@ fn optional_terms_yield_what_the_entity_has<const S: bool>() {
             .map(|(h, s)| (h.0, s.0));
         // spec: LOOK-05, LOOK-14
         assert_eq!(one, *pair);
-        let mut prepared = world.prepare::<Option<(&Health<S>, &Speed<false>)>>().unwrap();
+        let mut prepared = world
+            .prepare::<Option<(&Health<S>, &Speed<false>)>>()
+            .unwrap();
         let viewed = prepared.get(&world, *id).unwrap().map(|(h, s)| (h.0, s.0));
         // spec: LOOK-05
         assert_eq!(viewed, *pair);
@@ -141,13 +148,20 @@ fn filters_select_as_has_does<const S: bool>() {
         .map(|entity| (entity.id(), [0, 1, 2, 3].map(|which| has(entity, which))))
         .collect();
     let model = |test: &dyn Fn([bool; 4]) -> bool| -> Vec<Entity> {
-        sets.iter().filter(|(_, set)| test(*set)).map(|(id, _)| *id).collect()
+        sets.iter()
+            .filter(|(_, set)| test(*set))
+            .map(|(id, _)| *id)
+            .collect()
     };
     macro_rules! check {
         ($filter:ty, $test:expr) => {
             let test: &dyn Fn([bool; 4]) -> bool = &$test;
             // spec: LOOK-05, LOOK-06
-            assert_eq!(select::<Entity, $filter>(&mut world, |id| id), model(test), stringify!($filter));
+            assert_eq!(
+                select::<Entity, $filter>(&mut world, |id| id),
+                model(test),
+                stringify!($filter)
+            );
             // spec: LOOK-05
             assert_eq!(
                 select::<(Entity, &Health<S>), $filter>(&mut world, |(id, _)| id),
@@ -167,17 +181,36 @@ fn filters_select_as_has_does<const S: bool>() {
     check!(Without<Health<S>>, |[h, ..]| !h);
     check!(With<Speed<false>>, |[_, s, ..]| s);
     check!(Without<Speed<false>>, |[_, s, ..]| !s);
-    check!(Two<With<Health<S>>, Without<Speed<false>>>, |[h, s, ..]| h && !s);
-    check!(Two<Without<Health<S>>, Without<Weight<S>>>, |[h, _, w, _]| !h && !w);
-    check!(Or<(With<Health<S>>, With<Speed<false>>)>, |[h, s, ..]| h || s);
-    check!(Or<(Without<Health<S>>, With<Marker<false>>)>, |[h, _, _, m]| !h || m);
+    check!(Two<With<Health<S>>, Without<Speed<false>>>, |[h, s, ..]| h
+        && !s);
+    check!(Two<Without<Health<S>>, Without<Weight<S>>>, |[
+        h,
+        _,
+        w,
+        _,
+    ]| !h && !w);
+    check!(Or<(With<Health<S>>, With<Speed<false>>)>, |[h, s, ..]| h
+        || s);
+    check!(Or<(Without<Health<S>>, With<Marker<false>>)>, |[
+        h,
+        _,
+        _,
+        m,
+    ]| !h
+        || m);
     check!(Or<(With<Weight<S>>,)>, |[_, _, w, _]| w);
     check!(
-        Or<((With<Health<S>>, With<Speed<false>>), (Without<Weight<S>>, Without<Marker<false>>))>,
+        Or<(
+            (With<Health<S>>, With<Speed<false>>),
+            (Without<Weight<S>>, Without<Marker<false>>)
+        )>,
         |[h, s, w, m]| (h && s) || (!w && !m)
     );
     check!(
-        Two<Or<(With<Health<S>>, With<Weight<S>>)>, Or<(Without<Speed<false>>, With<Marker<false>>)>>,
+        Two<
+            Or<(With<Health<S>>, With<Weight<S>>)>,
+            Or<(Without<Speed<false>>, With<Marker<false>>)>,
+        >,
         |[h, s, w, m]| (h || w) && (!s || m)
     );
     check!(Two<With<Health<S>>, Without<Health<S>>>, |_| false);
@@ -193,7 +226,10 @@ fn iteration_is_repeatable<const S: bool>() {
             let _ = world.insert(ids[n], Weight::<S>(-1));
         }
         let place = |id: Entity| ids.iter().position(|known| *known == id).unwrap();
-        let order: Vec<usize> = world.query::<(Entity, &Weight<S>)>().map(|(id, _)| place(id)).collect();
+        let order: Vec<usize> = world
+            .query::<(Entity, &Weight<S>)>()
+            .map(|(id, _)| place(id))
+            .collect();
         order
     };
     let first = run();
@@ -208,10 +244,15 @@ fn iteration_is_repeatable<const S: bool>() {
 fn rows_are_in_order_and_the_last_fills_the_gap() {
     let mut world = World::new();
     let b: Vec<Entity> = (0..3).map(|n| world.spawn(Speed::<false>(n))).collect();
-    let a: Vec<Entity> = (0..5).map(|n| world.spawn((Speed::<false>(n), Health::<false>(n)))).collect();
+    let a: Vec<Entity> = (0..5)
+        .map(|n| world.spawn((Speed::<false>(n), Health::<false>(n))))
+        .collect();
     world.despawn(a[1]);
     world.despawn(b[0]);
-    let order: Vec<Entity> = world.query::<(Entity, &Speed<false>)>().map(|(id, _)| id).collect();
+    let order: Vec<Entity> = world
+        .query::<(Entity, &Speed<false>)>()
+        .map(|(id, _)| id)
+        .collect();
     // spec: LOOK-06
     assert_eq!(order, [b[2], b[1], a[0], a[4], a[2], a[3]]);
     // The one that was moved is still reached by its id.
@@ -287,7 +328,10 @@ fn a_prepared_query_visits_what_matches_and_nothing_else() {
 fn batches_yield_each_once<const S: bool>() {
     let (mut world, _) = mixed::<S>();
     world.spawn_batch((0..5000).map(|n| (Health::<S>(n), Speed::<false>(0))));
-    let serial: Vec<Entity> = world.query::<(Entity, &Health<S>)>().map(|(id, _)| id).collect();
+    let serial: Vec<Entity> = world
+        .query::<(Entity, &Health<S>)>()
+        .map(|(id, _)| id)
+        .collect();
     for size in [0, 1, 7, 64, 1000, usize::MAX] {
         let batches: Vec<Vec<Entity>> = world
             .query::<(Entity, &mut Health<S>)>()
@@ -317,7 +361,8 @@ fn batches_yield_each_once<const S: bool>() {
     }
     for (filtered, size) in [(true, 3), (true, 500)] {
         assert!(filtered);
-        let expected: Vec<Entity> = select::<(Entity, &Health<S>), Without<Weight<S>>>(&mut world, |(id, _)| id);
+        let expected: Vec<Entity> =
+            select::<(Entity, &Health<S>), Without<Weight<S>>>(&mut world, |(id, _)| id);
         let found: Vec<Entity> = world
             .query_filtered::<(Entity, &mut Health<S>), Without<Weight<S>>>()
             .batches(size)
@@ -336,7 +381,10 @@ fn chunks_are_slices_in_step<const S: bool>() {
         .map(|(id, s, _)| (id, s.0))
         .collect();
     let mut found = Vec::new();
-    for chunk in world.query::<(Entity, &mut Speed<false>, &Health<S>, Option<&Weight<S>>)>().chunks() {
+    for chunk in world
+        .query::<(Entity, &mut Speed<false>, &Health<S>, Option<&Weight<S>>)>()
+        .chunks()
+    {
         let (ids, speeds, healths, weights) = chunk.into_slices();
         // spec: LOOK-13
         assert_eq!(ids.len(), speeds.len());
@@ -379,7 +427,9 @@ fn one_many_single_and_pairs<const S: bool>() {
     world.query_one::<&mut Health<S>>(ids[3]).unwrap().0 = 33;
     // spec: LOOK-14
     assert_eq!(world.get::<Health<S>>(ids[3]), Some(&Health(33)));
-    let [a, b, c] = world.query_many::<(Entity, &mut Health<S>), 3>([ids[5], ids[0], ids[2]]).unwrap();
+    let [a, b, c] = world
+        .query_many::<(Entity, &mut Health<S>), 3>([ids[5], ids[0], ids[2]])
+        .unwrap();
     // spec: LOOK-14
     assert_eq!([a.0, b.0, c.0], [ids[5], ids[0], ids[2]]);
     std::mem::swap(a.1, c.1);
@@ -389,12 +439,16 @@ fn one_many_single_and_pairs<const S: bool>() {
     assert_eq!(world.get::<Health<S>>(ids[0]), Some(&Health(100)));
     let before = world.export().to_string();
     for at in [[0, 1, 0], [1, 0, 0], [0, 0, 1], [4, 4, 4]] {
-        let error = world.query_many::<&mut Health<S>, 3>(at.map(|at| ids[at])).unwrap_err();
+        let error = world
+            .query_many::<&mut Health<S>, 3>(at.map(|at| ids[at]))
+            .unwrap_err();
         // spec: LOOK-14
         assert!(matches!(error, QueryError::Repeated { .. }), "{error:?}");
     }
     for bad in [without, dead] {
-        let error = world.query_many::<&mut Health<S>, 2>([ids[0], bad]).unwrap_err();
+        let error = world
+            .query_many::<&mut Health<S>, 2>([ids[0], bad])
+            .unwrap_err();
         // spec: LOOK-14
         assert_eq!(error, QueryError::NoMatch { entity: bad });
         let error = world.query_one::<&Health<S>>(bad).unwrap_err();
@@ -405,14 +459,23 @@ fn one_many_single_and_pairs<const S: bool>() {
 
     // spec: LOOK-14
     assert_eq!(world.query::<&Weight<S>>().single(), Ok(&Weight(1)));
-    assert_eq!(world.query::<&mut Marker<S>>().single(), Err(QueryError::NoneMatches));
-    assert_eq!(world.query::<&Health<S>>().single(), Err(QueryError::SeveralMatch));
+    assert_eq!(
+        world.query::<&mut Marker<S>>().single(),
+        Err(QueryError::NoneMatches)
+    );
+    assert_eq!(
+        world.query::<&Health<S>>().single(),
+        Err(QueryError::SeveralMatch)
+    );
     let mut prepared = world.prepare::<&mut Weight<S>>().unwrap();
     prepared.single(&mut world).unwrap().0 = 2;
     world.spawn(Weight::<S>(3));
     assert_eq!(prepared.single(&mut world), Err(QueryError::SeveralMatch));
 
-    let order: Vec<Entity> = world.query::<(Entity, &Health<S>)>().map(|(id, _)| id).collect();
+    let order: Vec<Entity> = world
+        .query::<(Entity, &Health<S>)>()
+        .map(|(id, _)| id)
+        .collect();
     let mut expected = Vec::new();
     for (at, first) in order.iter().enumerate() {
         expected.extend(order[at + 1..].iter().map(|second| (*first, *second)));
@@ -449,8 +512,14 @@ fn named_terms_do_not_alias<const S: bool>() {
     }
     // spec: LOOK-05
     assert_eq!(world.get::<Health<S>>(both), Some(&Health(50)));
-    assert_eq!(world.get_named::<Health<S>>(both, "Spare"), Some(&Health(1)));
-    let owners: HashSet<Entity> = world.query::<(Entity, &Health<S>)>().map(|(id, _)| id).collect();
+    assert_eq!(
+        world.get_named::<Health<S>>(both, "Spare"),
+        Some(&Health(1))
+    );
+    let owners: HashSet<Entity> = world
+        .query::<(Entity, &Health<S>)>()
+        .map(|(id, _)| id)
+        .collect();
     // spec: LOOK-05
     assert_eq!(owners, HashSet::from([both, own]));
     let spares: HashSet<Entity> = world
@@ -459,7 +528,10 @@ fn named_terms_do_not_alias<const S: bool>() {
         .collect();
     // spec: LOOK-05
     assert_eq!(spares, HashSet::from([both, spare]));
-    let others: Vec<_> = world.query::<(Entity, Named<&Speed<S>, Spare>)>().map(|(id, _)| id).collect();
+    let others: Vec<_> = world
+        .query::<(Entity, Named<&Speed<S>, Spare>)>()
+        .map(|(id, _)| id)
+        .collect();
     assert_eq!(others, [other]);
     assert_eq!(world.query::<(&Health<S>, &Health<S>)>().count(), 2);
 }

@@ -1,6 +1,11 @@
 //! Components for the tests of the world, each with table or sparse storage as its parameter says, and a ledger
 //! that counts how often each value is dropped.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "each test file uses its part"
+)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
