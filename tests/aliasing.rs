@@ -78,30 +78,30 @@ macro_rules! pairs {
     ($check:ident: $($left:ty, $right:ty;)*) => {$(
         let (there, back) = (verdict::<($left, $right)>(), verdict::<($right, $left)>());
         // spec: LOOK-05
-        $check(&there, stringify!($left, $right));
+        $check(there.as_ref(), stringify!($left, $right));
         // spec: LOOK-05
-        $check(&back, stringify!($right, $left));
+        $check(back.as_ref(), stringify!($right, $left));
         // With something between, and nested on either side.
-        $check(&verdict::<($left, Entity, $right)>(), stringify!($left, Entity, $right));
-        $check(&verdict::<(($left, &Speed<false>), $right)>(), stringify!(($left, Speed), $right));
-        $check(&verdict::<($left, (Entity, ($right,)))>(), stringify!($left, (Entity, ($right,))));
-        $check(&verdict::<(Option<$right>, $left)>(), stringify!(Option<$right>, $left));
-        $check(&verdict::<($left, Option<($right, Entity)>)>(), stringify!($left, Option<($right, Entity)>));
+        $check(verdict::<($left, Entity, $right)>().as_ref(), stringify!($left, Entity, $right));
+        $check(verdict::<(($left, &Speed<false>), $right)>().as_ref(), stringify!(($left, Speed), $right));
+        $check(verdict::<($left, (Entity, ($right,)))>().as_ref(), stringify!($left, (Entity, ($right,))));
+        $check(verdict::<(Option<$right>, $left)>().as_ref(), stringify!(Option<$right>, $left));
+        $check(verdict::<($left, Option<($right, Entity)>)>().as_ref(), stringify!($left, Option<($right, Entity)>));
         $check(
-            &verdict::<(Option<($left,)>, Option<Option<$right>>)>(),
+            verdict::<(Option<($left,)>, Option<Option<$right>>)>().as_ref(),
             stringify!(Option<($left,)>, Option<Option<$right>>)
         );
-        $check(&verdict::<Option<($left, $right)>>(), stringify!(Option<($left, $right)>));
+        $check(verdict::<Option<($left, $right)>>().as_ref(), stringify!(Option<($left, $right)>));
     )*};
 }
 
 #[track_caller]
-fn refused(verdict: &Option<(String, String)>, query: &str) {
+fn refused(verdict: Option<&(String, String)>, query: &str) {
     assert!(verdict.is_some(), "({query}) should be refused");
 }
 
 #[track_caller]
-fn granted(verdict: &Option<(String, String)>, query: &str) {
+fn granted(verdict: Option<&(String, String)>, query: &str) {
     assert!(
         verdict.is_none(),
         "({query}) should be granted: {verdict:?}"

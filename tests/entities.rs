@@ -1,10 +1,16 @@
 //! Entities: ids, handles, making and ending them.
 
+#![allow(
+    clippy::cast_possible_wrap,
+    clippy::many_single_char_names,
+    reason = "small numbers and short names"
+)]
+
 mod kinds;
 
 use std::collections::HashSet;
 
-use ecs::{Component, Entity, EntityError, World};
+use ecs::{Entity, EntityError, World};
 use kinds::{Health, Held, Ledger, Marker, Nameless, Speed};
 
 type H = Health<false>;
@@ -281,7 +287,7 @@ fn running_out_of_slots_is_an_error_that_changes_nothing() {
 fn despawn_removes_everything_once() {
     let ledger = Ledger::default();
     let mut world = World::new();
-    let mut make = |world: &mut World, name: &str| {
+    let make = |world: &mut World, name: &str| {
         world
             .spawn_named(
                 name,

@@ -1,5 +1,11 @@
 //! Queries: what they match and yield, in which order, at which cost.
 
+#![allow(
+    clippy::cast_possible_wrap,
+    clippy::many_single_char_names,
+    reason = "small numbers and short names"
+)]
+
 mod kinds;
 
 use std::collections::HashSet;
