@@ -133,7 +133,7 @@ impl Simulation {
 fn fill_sky(sky: &Container, clock: &ManualClock, bodies: &[Body]) -> Result<(), BoxError> {
     let manager = sky.manager().ok_or("the sky has no manager")?;
     let mut claim = sky.claim()?;
-    claim.context().set_clock(clock)?;
+    claim.set_clock(clock)?;
 
     let world = claim.world();
     let (sun, planets) = bodies.split_first().ok_or("there are no bodies")?;
@@ -177,7 +177,7 @@ fn fill_almanac(
     catalogue: &Catalogue,
 ) -> Result<(), BoxError> {
     let mut claim = almanac.claim()?;
-    claim.context().set_clock(clock)?;
+    claim.set_clock(clock)?;
     for planet in &catalogue.planets {
         claim.world().spawn_named(&planet.name, Years::default())?;
     }

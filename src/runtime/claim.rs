@@ -11,6 +11,7 @@ use super::registration::IntoRegistration;
 use super::registry::Registered;
 use super::system::{System, Which};
 use super::{AccessError, SystemError, UpdateError};
+use crate::time::SharedClock;
 use crate::world::World;
 
 /// Exclusive access to a container, until it is dropped. It may move to another thread.
@@ -137,6 +138,15 @@ impl Claim {
     /// See [`Context::remove_system`]: outside a pass the system is shut down and dropped during this call.
     pub fn remove_system(&mut self, which: impl Which) -> bool {
         self.context().remove_system(which)
+    }
+
+    /// See [`Context::set_clock`].
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError::Clock`] when the clock panics on being read. Nothing has changed then.
+    pub fn set_clock(&mut self, clock: impl Into<Option<SharedClock>>) -> Result<(), SystemError> {
+        self.context().set_clock(clock)
     }
 
     /// A registered system as its own type.

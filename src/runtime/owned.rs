@@ -24,7 +24,7 @@ use crate::base::uuid::Uuid;
 /// let clock = ManualClock::new();
 /// let container = OwnedContainer::new("test")?;
 /// let mut claim = container.claim()?;
-/// claim.context().set_clock(&clock)?;
+/// claim.set_clock(&clock)?;
 /// claim.add_system(ecs::system("tick", |cx| {
 ///     assert_eq!(cx.this.elapsed(), Duration::from_micros(33_333));
 ///     Ok(())
