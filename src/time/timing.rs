@@ -47,7 +47,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// [`IntervalError`] when the interval is above [`MAX_INTERVAL`].
+    /// [`IntervalError`] when the interval is above [`MAX_INTERVAL`](crate::MAX_INTERVAL).
     pub fn new(interval: Duration, now: Moment) -> Result<Self, IntervalError> {
         Ok(Self::from_micros(
             interval_micros(interval)?,
@@ -75,7 +75,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// [`IntervalError`] when it is above [`MAX_INTERVAL`]; the schedule stays as it was.
+    /// [`IntervalError`] when it is above [`MAX_INTERVAL`](crate::MAX_INTERVAL); the schedule stays as it was.
     pub fn set_interval(&mut self, interval: Duration) -> Result<(), IntervalError> {
         self.interval = interval_micros(interval)?;
         Ok(())
