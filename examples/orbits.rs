@@ -92,7 +92,7 @@ fn run(years: u32) -> Result<(), BoxError> {
     );
     println!(
         "passes per second   {:.0}",
-        Simulation::passes_in(years) as f64 / seconds
+        f64::from(Simulation::passes_in(years)) / seconds
     );
     println!("entities            {}", simulation.entities()?);
     println!("messages            {told} sent, {heard} read");

@@ -61,9 +61,9 @@ impl Simulation {
         Ok(())
     }
 
-    pub(crate) const fn passes_in(years: u32) -> u64 {
+    pub(crate) fn passes_in(years: u32) -> u32 {
         // A Julian year has 365 1/4 days.
-        years as u64 * 1461
+        years * 1461
     }
 
     pub(crate) fn energy(&self) -> Result<f64, BoxError> {

@@ -15,7 +15,7 @@ use crate::{
     vector::Vector,
 };
 
-pub(crate) const DAY: Duration = Duration::from_secs(86_400);
+pub(crate) const DAY: Duration = Duration::from_hours(24);
 
 /// What a span of time is in days.
 pub(crate) fn days(span: Duration) -> f64 {

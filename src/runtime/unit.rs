@@ -58,7 +58,7 @@ pub(crate) struct Cold {
     pub(crate) marks: RemovalMarks,
 }
 
-/// The states of a unit, as bits: a unit that the pass may update without a second look has exactly [`STARTED`].
+/// The states of a unit, as bits: a unit that the pass may update without a second look has exactly `STARTED`.
 pub(crate) mod flag {
     /// `initialize` was called.
     pub(crate) const STARTED: u8 = 1;
