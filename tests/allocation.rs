@@ -1,0 +1,161 @@
+//! What a pass allocates. A binary of its own: the allocator counts every thread's allocations.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System as Heap};
+use std::cell::Cell;
+use std::hint::black_box;
+
+use common::{manual, us};
+use ecs::{Claim, Component, ManualClock, OwnedContainer, Value, json};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
+
+#[expect(unsafe_code, reason = "a global allocator cannot be written without")]
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The allocations of this thread while `work` runs.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[derive(Clone, Copy)]
+struct Position {
+    x: f32,
+}
+
+impl Component for Position {
+    fn type_name() -> &'static str {
+        "PositionComponent"
+    }
+
+    fn export(&self) -> Value {
+        json!({ "x": self.x })
+    }
+}
+
+struct Velocity(f32);
+
+impl Component for Velocity {
+    fn type_name() -> &'static str {
+        "VelocityComponent"
+    }
+
+    fn export(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+/// Systems that do everything a steady pass may do.
+fn stage(systems: usize) -> (Claim, OwnedContainer, ManualClock) {
+    let (owned, clock) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    for n in 0..100_u8 {
+        claim.world().spawn_named(&format!("e{n}"), (Position { x: 0.0 }, Velocity(1.0))).unwrap();
+    }
+    for n in 0..systems {
+        let system = ecs::system(format!("s{n}"), |cx| {
+            let elapsed = cx.this.elapsed_seconds();
+            for (position, velocity) in cx.world.query::<(&mut Position, &Velocity)>() {
+                position.x += velocity.0;
+            }
+            black_box(cx.world.get::<Position>("e7").map(|position| position.x));
+            while let Some(message) = cx.this.next_message() {
+                black_box((message, elapsed));
+            }
+            Ok(())
+        });
+        let system = system.every_pass().timer_every("t", us(10), |_, cx| {
+            black_box(cx.this.elapsed());
+            Ok(())
+        });
+        claim.add_system(system).unwrap();
+    }
+    (claim, owned, clock)
+}
+
+#[test]
+fn a_steady_pass_allocates_nothing() {
+    assert_eq!(allocations(|| drop(black_box(Box::new(7)))), 1, "the counter counts");
+    for systems in [0, 1, 100, 1_000] {
+        let (mut claim, owned, clock) = stage(systems);
+        let mut messages = Vec::new();
+        for round in 0..6 {
+            for n in 0..systems {
+                let message = json!({ "destination": { "system": format!("s{n}") }, "round": round });
+                messages.push(message);
+            }
+            // Sent between the passes: what the mailboxes keep is theirs after the first rounds.
+            let sending = allocations(|| {
+                for message in messages.drain(..) {
+                    owned.message_submit(message).unwrap();
+                }
+            });
+            clock.advance(us(10)).unwrap();
+            let passing = allocations(|| claim.update().unwrap());
+            if round > 2 {
+                // spec: ORD-03
+                assert_eq!(passing, 0, "{systems} systems, round {round}");
+                // spec: DEL-10
+                assert_eq!(sending, 0, "{systems} systems, round {round}");
+            }
+        }
+        // A container without the claim: taking and giving back the body.
+        drop(claim);
+        clock.advance(us(10)).unwrap();
+        // spec: ORD-03
+        assert_eq!(allocations(|| owned.update().unwrap()), 0);
+    }
+}
+
+#[test]
+fn a_pass_that_removes_a_system_allocates_little_and_the_same_for_any_number() {
+    let measured = [10, 200].map(|systems| {
+        let (mut claim, _owned, _) = stage(systems);
+        let remover = ecs::system("remover", |cx| {
+            cx.remove_system("s5");
+            Ok(())
+        });
+        claim.add_system(remover.every_pass().switched_off()).unwrap();
+        for _ in 0..3 {
+            claim.update().unwrap();
+        }
+        claim.context().set_system_on("remover", true).unwrap();
+        let removing = allocations(|| claim.update().unwrap());
+        assert_eq!(claim.context().systems().count(), systems);
+        removing
+    });
+    // spec: ORD-04
+    assert!(measured[0] <= 4 && measured[0] == measured[1], "{measured:?}");
+}
