@@ -82,7 +82,10 @@ fn stage(systems: usize) -> (Claim, OwnedContainer, ManualClock) {
     let (owned, clock) = manual("main");
     let mut claim = owned.claim().unwrap();
     for n in 0..100_u8 {
-        claim.world().spawn_named(&format!("e{n}"), (Position { x: 0.0 }, Velocity(1.0))).unwrap();
+        claim
+            .world()
+            .spawn_named(&format!("e{n}"), (Position { x: 0.0 }, Velocity(1.0)))
+            .unwrap();
     }
     for n in 0..systems {
         let system = ecs::system(format!("s{n}"), |cx| {
@@ -107,13 +110,18 @@ fn stage(systems: usize) -> (Claim, OwnedContainer, ManualClock) {
 
 #[test]
 fn a_steady_pass_allocates_nothing() {
-    assert_eq!(allocations(|| drop(black_box(Box::new(7)))), 1, "the counter counts");
+    assert_eq!(
+        allocations(|| drop(black_box(Box::new(7)))),
+        1,
+        "the counter counts"
+    );
     for systems in [0, 1, 100, 1_000] {
         let (mut claim, owned, clock) = stage(systems);
         let mut messages = Vec::new();
         for round in 0..6 {
             for n in 0..systems {
-                let message = json!({ "destination": { "system": format!("s{n}") }, "round": round });
+                let message =
+                    json!({ "destination": { "system": format!("s{n}") }, "round": round });
                 messages.push(message);
             }
             // Sent between the passes: what the mailboxes keep is theirs after the first rounds.
@@ -147,7 +155,9 @@ fn a_pass_that_removes_a_system_allocates_little_and_the_same_for_any_number() {
             cx.remove_system("s5");
             Ok(())
         });
-        claim.add_system(remover.every_pass().switched_off()).unwrap();
+        claim
+            .add_system(remover.every_pass().switched_off())
+            .unwrap();
         for _ in 0..3 {
             claim.update().unwrap();
         }
@@ -157,5 +167,8 @@ fn a_pass_that_removes_a_system_allocates_little_and_the_same_for_any_number() {
         removing
     });
     // spec: ORD-04
-    assert!(measured[0] <= 4 && measured[0] == measured[1], "{measured:?}");
+    assert!(
+        measured[0] <= 4 && measured[0] == measured[1],
+        "{measured:?}"
+    );
 }

@@ -9,7 +9,10 @@ use std::time::Duration;
 use common::{Probe, Trace, manual, once};
 use ecs::{BoxError, Context, OwnedContainer, Register, TicketError};
 
-fn note(trace: &Trace, text: &str) -> impl FnOnce(&mut Context<'_>) -> Result<(), BoxError> + Send + 'static {
+fn note(
+    trace: &Trace,
+    text: &str,
+) -> impl FnOnce(&mut Context<'_>) -> Result<(), BoxError> + Send + 'static {
     let (trace, text) = (trace.clone(), text.to_owned());
     move |_| {
         trace.add(text);
@@ -21,7 +24,11 @@ fn note(trace: &Trace, text: &str) -> impl FnOnce(&mut Context<'_>) -> Result<()
 fn they_run_once_in_order_before_the_start_up_step() {
     let (owned, _) = manual("main");
     let trace = Trace::default();
-    owned.claim().unwrap().add_system(Probe::new("s", &trace).reg()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(Probe::new("s", &trace).reg())
+        .unwrap();
     for text in ["1", "2", "3"] {
         owned.defer(note(&trace, text));
     }
@@ -52,13 +59,18 @@ fn from_many_threads_each_ones_order_is_kept() {
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         owned.update().unwrap();
     }
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
     owned.update().unwrap();
     let events = trace.take();
     // spec: DEF-01, DEF-02
     assert_eq!(events.len(), 400);
     for thread in 0..4 {
-        let own: Vec<_> = events.iter().filter(|event| event.starts_with(&format!("{thread}:"))).collect();
+        let own: Vec<_> = events
+            .iter()
+            .filter(|event| event.starts_with(&format!("{thread}:")))
+            .collect();
         // spec: DEF-03
         assert!(own.is_sorted());
     }
@@ -79,9 +91,16 @@ fn everything_of_the_container_is_available_and_counts_as_before_the_pass() {
         cx.remove_system("old");
         inner.add("removed");
         cx.add_system(Probe::new("new", &inner).reg())?;
-        assert_eq!((cx.this.handle(), cx.this.elapsed()), ("main", Duration::ZERO));
+        assert_eq!(
+            (cx.this.handle(), cx.this.elapsed()),
+            ("main", Duration::ZERO)
+        );
         assert_eq!(cx.this.next_message(), None);
-        assert!(cx.this.add_timer(ecs::Timer::once("t", Duration::ZERO, |_| Ok(()))).is_err());
+        assert!(
+            cx.this
+                .add_timer(ecs::Timer::once("t", Duration::ZERO, |_| Ok(())))
+                .is_err()
+        );
         Ok(())
     });
     owned.defer({
@@ -93,7 +112,10 @@ fn everything_of_the_container_is_available_and_counts_as_before_the_pass() {
     });
     owned.update().unwrap();
     // spec: DEF-04, DEF-09
-    assert_eq!(trace.line(), "old.shutdown old.drop removed true new.init new.update");
+    assert_eq!(
+        trace.line(),
+        "old.shutdown old.drop removed true new.init new.update"
+    );
 }
 
 #[test]
@@ -140,13 +162,21 @@ fn what_it_captured_is_dropped_once_run_or_not() {
     assert_eq!(trace.line(), "run dropped");
 
     let (pending, late) = (Noted(trace.clone()), Noted(trace.clone()));
-    owned.claim().unwrap().add_system(Probe::new("s", &trace).reg()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(Probe::new("s", &trace).reg())
+        .unwrap();
     owned.update().unwrap();
     trace.take();
     owned.defer(move |_| Ok(drop(pending)));
     owned.stop();
     // spec: DEF-07, DEF-08, DEF-10
-    assert_eq!(trace.line(), "dropped s.shutdown", "unrun, and before the first shutdown");
+    assert_eq!(
+        trace.line(),
+        "dropped s.shutdown",
+        "unrun, and before the first shutdown"
+    );
     owned.defer(move |_| Ok(drop(late)));
     // spec: DEF-07, DEF-08, STOP-09
     assert_eq!(trace.line(), "dropped");
@@ -163,7 +193,11 @@ fn what_it_captured_is_dropped_once_run_or_not() {
 fn destruction_drops_what_is_pending_first() {
     let trace = Trace::default();
     let owned = OwnedContainer::new("main").unwrap();
-    owned.claim().unwrap().add_system(Probe::new("s", &trace).reg()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(Probe::new("s", &trace).reg())
+        .unwrap();
     owned.update().unwrap();
     trace.take();
     let pending = Noted(trace.clone());
@@ -180,15 +214,26 @@ fn a_ticket_tells_what_became_of_the_function() {
     let failed = owned.defer_ticket::<()>(|_| Err("no".into()));
     let panicked = owned.defer_ticket::<()>(|_| panic!("oh"));
     // spec: DEF-11
-    assert_eq!((done.try_take(), failed.wait_for(Duration::ZERO)), (None, Err(TicketError::TimedOut)));
+    assert_eq!(
+        (done.try_take(), failed.wait_for(Duration::ZERO)),
+        (None, Err(TicketError::TimedOut))
+    );
     assert!(owned.update().is_err());
     // spec: DEF-11
     assert_eq!(done.try_take(), Some(Ok(0)));
     assert_eq!(done.wait(), Err(TicketError::Taken));
     // spec: DEF-11
-    assert_eq!(failed.wait(), Err(TicketError::Failed { text: "no".into() }));
+    assert_eq!(
+        failed.wait(),
+        Err(TicketError::Failed { text: "no".into() })
+    );
     // spec: DEF-11
-    assert_eq!(panicked.wait(), Err(TicketError::Failed { text: "panicked: oh".into() }));
+    assert_eq!(
+        panicked.wait(),
+        Err(TicketError::Failed {
+            text: "panicked: oh".into()
+        })
+    );
     let dropped = owned.defer_ticket(|_| Ok(1));
     owned.stop();
     // spec: DEF-11
@@ -205,7 +250,11 @@ fn container_code_does_not_wait_for_a_ticket() {
         kept.add(format!("{:?}", ticket.wait()));
         Ok(())
     });
-    owned.claim().unwrap().add_system(waits.every_pass()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(waits.every_pass())
+        .unwrap();
     owned.update().unwrap();
     // spec: DEF-11
     assert_eq!(seen.line(), "Err(InContainerCode)");

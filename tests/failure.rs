@@ -20,20 +20,41 @@ fn a_failing_update_is_logged_once_and_returned_and_ends_the_pass() {
     let trace = Trace::default();
     let mut claim = owned.claim().unwrap();
     claim.add_system(Probe::new("a", &trace).reg()).unwrap();
-    claim.add_system(Probe::new("b", &trace).update(fails).reg()).unwrap();
+    claim
+        .add_system(Probe::new("b", &trace).update(fails).reg())
+        .unwrap();
     claim.add_system(Probe::new("c", &trace).reg()).unwrap();
     drop(claim);
     let error = owned.update().unwrap_err();
     // spec: FAIL-01
-    assert_eq!(trace.line(), "a.init b.init c.init a.update b.update", "the systems after it do not run");
+    assert_eq!(
+        trace.line(),
+        "a.init b.init c.init a.update b.update",
+        "the systems after it do not run"
+    );
     // spec: FAIL-01, FAIL-07
     assert_eq!(lines.take(), ["error: [b] failed in update: no disk"]);
     let failure = error.failure().unwrap();
     // spec: FAIL-01, ERR-04
-    assert_eq!((failure.handle(), failure.phase(), failure.error().to_string()), ("b", &Phase::Update, "no disk".into()));
+    assert_eq!(
+        (
+            failure.handle(),
+            failure.phase(),
+            failure.error().to_string()
+        ),
+        ("b", &Phase::Update, "no disk".into())
+    );
     // spec: ERR-02
-    assert!(error.to_string().starts_with("ecs::Container(\"main\")::update(): \"b\" (failure::common::Probe"), "{error}");
-    assert!(error.to_string().ends_with(") failed in update: no disk"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("ecs::Container(\"main\")::update(): \"b\" (failure::common::Probe"),
+        "{error}"
+    );
+    assert!(
+        error.to_string().ends_with(") failed in update: no disk"),
+        "{error}"
+    );
     // spec: FAIL-05
     assert!(owned.update().is_err() && trace.line() == "a.update b.update");
     owned.claim().unwrap().remove_system("b");
@@ -49,25 +70,42 @@ fn a_failing_initialize() {
     let trace = Trace::default();
     let mut claim = owned.claim().unwrap();
     claim.add_system(Probe::new("a", &trace).reg()).unwrap();
-    claim.add_system(Probe::new("b", &trace).init(fails).reg()).unwrap();
+    claim
+        .add_system(Probe::new("b", &trace).init(fails).reg())
+        .unwrap();
     claim.add_system(Probe::new("c", &trace).reg()).unwrap();
     let error = claim.update().unwrap_err();
     // spec: INIT-07, FAIL-01
-    assert_eq!(trace.line(), "a.init b.init", "no system is updated in that pass");
+    assert_eq!(
+        trace.line(),
+        "a.init b.init",
+        "no system is updated in that pass"
+    );
     // spec: INIT-07, FAIL-07
     assert_eq!(lines.take(), ["error: [b] failed in initialize: no disk"]);
     // spec: INIT-07
     assert_eq!(error.failure().unwrap().phase(), &Phase::Initialize);
     claim.update().unwrap();
     // spec: INIT-07
-    assert_eq!(trace.line(), "c.init a.update b.update c.update", "it counts as started; those after it follow");
+    assert_eq!(
+        trace.line(),
+        "c.init a.update b.update c.update",
+        "it counts as started; those after it follow"
+    );
     claim.remove_system("b");
     // spec: INIT-07, SHUT-01
     assert_eq!(trace.line(), "b.shutdown b.drop");
-    claim.add_system(Probe::new("d", &trace).init(fails).reg()).unwrap();
+    claim
+        .add_system(Probe::new("d", &trace).init(fails).reg())
+        .unwrap();
     let error = claim.initialize_systems().unwrap_err();
     // spec: INIT-03, FAIL-01, ERR-02
-    assert!(error.to_string().starts_with("ecs::Container(\"main\")::initialize_systems(): \"d\""), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("ecs::Container(\"main\")::initialize_systems(): \"d\""),
+        "{error}"
+    );
 }
 
 #[test]
@@ -100,19 +138,39 @@ fn a_failing_timer() {
     clock.advance(us(1)).unwrap();
     let error = claim.update().unwrap_err();
     // spec: FAIL-01, FAIL-04
-    assert_eq!(trace.line(), "s.init next.init before", "timers not reached do not fire, nor does the update");
+    assert_eq!(
+        trace.line(),
+        "s.init next.init before",
+        "timers not reached do not fire, nor does the update"
+    );
     // spec: FAIL-07
-    assert_eq!(lines.take(), ["error: [s] failed in timer \"fails\": bad moment"]);
+    assert_eq!(
+        lines.take(),
+        ["error: [s] failed in timer \"fails\": bad moment"]
+    );
     // spec: FAIL-01
     assert!(matches!(error.failure().unwrap().phase(), Phase::Timer(name) if &**name == "fails"));
     let names = |claim: &mut ecs::Claim| -> Vec<String> {
-        claim.context().system_info("s").unwrap().timers().map(str::to_owned).collect()
+        claim
+            .context()
+            .system_info("s")
+            .unwrap()
+            .timers()
+            .map(str::to_owned)
+            .collect()
     };
     // spec: FAIL-04
-    assert_eq!(names(&mut claim), ["after", "x"], "fired one-shots are gone, changes are kept");
+    assert_eq!(
+        names(&mut claim),
+        ["after", "x"],
+        "fired one-shots are gone, changes are kept"
+    );
     claim.update().unwrap();
     // spec: FAIL-04, FAIL-05
-    assert_eq!((trace.line(), names(&mut claim)), ("after x s.update next.update".into(), vec!["x".to_owned()]));
+    assert_eq!(
+        (trace.line(), names(&mut claim)),
+        ("after x s.update next.update".into(), vec!["x".to_owned()])
+    );
 }
 
 #[test]
@@ -131,10 +189,21 @@ fn changes_asked_for_before_the_failure_are_complete() {
     claim.add_system(Probe::new("a", &trace).reg()).unwrap();
     assert!(claim.update().is_err());
     // spec: FAIL-03
-    assert_eq!(trace.line(), "changer.init a.init changer.update a.shutdown a.drop", "released once, before the error left");
-    let handles: Vec<_> = claim.context().systems().map(|info| info.handle().to_string()).collect();
+    assert_eq!(
+        trace.line(),
+        "changer.init a.init changer.update a.shutdown a.drop",
+        "released once, before the error left"
+    );
+    let handles: Vec<_> = claim
+        .context()
+        .systems()
+        .map(|info| info.handle().to_string())
+        .collect();
     // spec: FAIL-03
-    assert_eq!((handles.join(" "), claim.world().entity("door").is_ok()), ("changer new".into(), true));
+    assert_eq!(
+        (handles.join(" "), claim.world().entity("door").is_ok()),
+        ("changer new".into(), true)
+    );
     claim.update().unwrap();
     // spec: FAIL-03, FAIL-05
     assert_eq!(trace.line(), "new.init changer.update new.update");
@@ -146,23 +215,59 @@ fn a_panic_is_an_error_with_its_text() {
     let lines = log_of(&owned);
     let trace = Trace::default();
     let mut claim = owned.claim().unwrap();
-    claim.add_system(Probe::new("i", &trace).init(|_| panic!("in init")).reg()).unwrap();
-    claim.add_system(Probe::new("u", &trace).update(once(|_: &mut Context<'_>| panic!("in {}", "update"))).reg()).unwrap();
+    claim
+        .add_system(Probe::new("i", &trace).init(|_| panic!("in init")).reg())
+        .unwrap();
+    claim
+        .add_system(
+            Probe::new("u", &trace)
+                .update(once(|_: &mut Context<'_>| panic!("in {}", "update")))
+                .reg(),
+        )
+        .unwrap();
     let bomb = Timer::once("t", us(0), |_| std::panic::panic_any(7_u8));
-    claim.add_system(Probe::new("t", &trace).reg().timer(bomb)).unwrap();
-    claim.add_system(Probe::new("s", &trace).shutdown(|_| panic!("in shutdown")).reg()).unwrap();
-    let texts: Vec<_> = (0..3).map(|_| claim.update().unwrap_err().failure().unwrap().error().to_string()).collect();
+    claim
+        .add_system(Probe::new("t", &trace).reg().timer(bomb))
+        .unwrap();
+    claim
+        .add_system(
+            Probe::new("s", &trace)
+                .shutdown(|_| panic!("in shutdown"))
+                .reg(),
+        )
+        .unwrap();
+    let texts: Vec<_> = (0..3)
+        .map(|_| {
+            claim
+                .update()
+                .unwrap_err()
+                .failure()
+                .unwrap()
+                .error()
+                .to_string()
+        })
+        .collect();
     // spec: FAIL-06
-    assert_eq!(texts, ["panicked: in init", "panicked: in update", "panicked: with a value that is not text"]);
+    assert_eq!(
+        texts,
+        [
+            "panicked: in init",
+            "panicked: in update",
+            "panicked: with a value that is not text"
+        ]
+    );
     claim.update().unwrap();
     claim.remove_system("s");
     // spec: FAIL-06, FAIL-07, SHUT-04
-    assert_eq!(lines.take(), [
-        "error: [i] failed in initialize: panicked: in init",
-        "error: [u] failed in update: panicked: in update",
-        "error: [t] failed in timer \"t\": panicked: with a value that is not text",
-        "error: [s] failed in shutdown: panicked: in shutdown",
-    ]);
+    assert_eq!(
+        lines.take(),
+        [
+            "error: [i] failed in initialize: panicked: in init",
+            "error: [u] failed in update: panicked: in update",
+            "error: [t] failed in timer \"t\": panicked: with a value that is not text",
+            "error: [s] failed in shutdown: panicked: in shutdown",
+        ]
+    );
 }
 
 #[test]
@@ -178,7 +283,9 @@ fn a_panic_in_the_middle_of_changes_leaves_a_container_that_works() {
                 match at {
                     0 => drop(cx.remove_system("a")),
                     1 => drop(cx.add_system(Probe::new("b2", &inner).named("b").every_pass())?),
-                    _ => drop(cx.add_system(Probe::new("c", &inner).named(format!("c{at}")).every_pass())?),
+                    _ => drop(cx.add_system(
+                        Probe::new("c", &inner).named(format!("c{at}")).every_pass(),
+                    )?),
                 }
             }
             Ok(())
@@ -191,12 +298,20 @@ fn a_panic_in_the_middle_of_changes_leaves_a_container_that_works() {
         let events = trace.take();
         let count = |event: &str| events.iter().filter(|other| *other == event).count();
         // spec: FAIL-03, FAIL-05
-        assert_eq!((count("a.drop"), count("b.drop"), count("b2.update"), count("c.update")), match step {
-            0 => (0, 0, 0, 0),
-            1 => (1, 0, 0, 0),
-            2 => (1, 1, 1, 0),
-            _ => (1, 1, 1, 1),
-        });
+        assert_eq!(
+            (
+                count("a.drop"),
+                count("b.drop"),
+                count("b2.update"),
+                count("c.update")
+            ),
+            match step {
+                0 => (0, 0, 0, 0),
+                1 => (1, 0, 0, 0),
+                2 => (1, 1, 1, 0),
+                _ => (1, 1, 1, 1),
+            }
+        );
         drop(claim);
         drop(owned);
         // spec: FAIL-05, SHUT-01
@@ -224,7 +339,10 @@ fn a_destination_that_fails_hides_neither_the_error_nor_the_rest() {
     drop(claim);
     drop(owned);
     // spec: FAIL-07, SHUT-04
-    assert_eq!(trace.line(), "a.init b.init a.update b.shutdown a.shutdown b.drop a.drop");
+    assert_eq!(
+        trace.line(),
+        "a.init b.init a.update b.shutdown a.shutdown b.drop a.drop"
+    );
     assert_eq!(calls.load(Ordering::SeqCst), 2);
 }
 
@@ -240,11 +358,18 @@ fn an_error_whose_text_panics_is_reported_all_the_same() {
     impl std::error::Error for Mute {}
     let (owned, _) = manual("main");
     let lines = log_of(&owned);
-    owned.claim().unwrap().add_system(ecs::system("s", |_| Err(Box::new(Mute))).every_pass()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(ecs::system("s", |_| Err(Box::new(Mute))).every_pass())
+        .unwrap();
     // spec: FAIL-06
     assert!(owned.update().is_err());
     // spec: FAIL-01
-    assert_eq!(lines.take(), ["error: [s] failed in update: its error text panicked: speechless"]);
+    assert_eq!(
+        lines.take(),
+        ["error: [s] failed in update: its error text panicked: speechless"]
+    );
 }
 
 #[test]
@@ -255,7 +380,8 @@ fn a_rejection_can_be_handled_or_passed_on() {
         Ok(())
     });
     let passed = ecs::system("passed", |cx| {
-        cx.container().message_submit(json!({ "destination": { "system": "nobody" } }))?;
+        cx.container()
+            .message_submit(json!({ "destination": { "system": "nobody" } }))?;
         Ok(())
     });
     let mut claim = owned.claim().unwrap();
@@ -277,7 +403,11 @@ fn a_deferred_function_that_fails() {
     let (owned, _) = manual("main");
     let lines = log_of(&owned);
     let trace = Trace::default();
-    owned.claim().unwrap().add_system(Probe::new("s", &trace).reg()).unwrap();
+    owned
+        .claim()
+        .unwrap()
+        .add_system(Probe::new("s", &trace).reg())
+        .unwrap();
     let (one, three) = (trace.clone(), trace.clone());
     owned.defer(move |_| {
         one.add("one");
@@ -290,16 +420,29 @@ fn a_deferred_function_that_fails() {
     });
     let error = owned.update().unwrap_err();
     // spec: DEF-06
-    assert_eq!(trace.line(), "one three", "the rest of the batch runs, no system is started or updated");
+    assert_eq!(
+        trace.line(),
+        "one three",
+        "the rest of the batch runs, no system is started or updated"
+    );
     // spec: DEF-06
-    assert_eq!((error.failure().unwrap().phase(), error.failure().unwrap().handle()), (&Phase::Deferred, "main"));
+    assert_eq!(
+        (
+            error.failure().unwrap().phase(),
+            error.failure().unwrap().handle()
+        ),
+        (&Phase::Deferred, "main")
+    );
     // spec: DEF-06
     assert_eq!(error.failure().unwrap().error().to_string(), "first");
     // spec: FAIL-07
-    assert_eq!(lines.take(), [
-        "error: [main] failed in deferred function: first",
-        "error: [main] failed in deferred function: panicked: second",
-    ]);
+    assert_eq!(
+        lines.take(),
+        [
+            "error: [main] failed in deferred function: first",
+            "error: [main] failed in deferred function: panicked: second",
+        ]
+    );
     owned.update().unwrap();
     // spec: DEF-06, FAIL-05
     assert_eq!(trace.line(), "s.init s.update");

@@ -126,14 +126,14 @@ pub enum MessageErrorKind {
         /// The handle asked for.
         system: String,
     },
-    /// The container was stopped or released: its systems receive nothing any more.
-    #[error("Container {container} is closed: it was stopped or released, send to a new one")]
+    /// The owner of the container was dropped: its systems receive nothing any more.
+    #[error("Container {container} is gone: its owner was dropped, send to a new one")]
     ContainerClosed {
         /// Its handle.
         container: String,
     },
     /// The manager is closed: its owner was dropped.
-    #[error("manager is closed: its owner was dropped, make a new one")]
+    #[error("the manager is gone: its owner was dropped, make a new one")]
     ManagerClosed,
     /// The container that was asked to route to another one has no manager.
     #[error("Container {container} has no manager to route by: submit to the destination itself")]

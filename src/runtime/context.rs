@@ -172,11 +172,11 @@ impl Context<'_> {
     pub(crate) fn own_in_slot(&self, slot: usize) -> Option<&OwnState> {
         match self.lent.slot(slot) {
             Some(slot) => slot.unit.as_ref().map(|unit| &unit.own),
-            None => self
-                .this
-                .state
-                .as_deref()
-                .filter(|own| self.runs(own, own.cold.key)),
+            None => {
+                let own = self.this.state.as_deref()?;
+                let runs = own.cold.key.slot as usize == slot && self.runs(own, own.cold.key);
+                runs.then_some(own)
+            }
         }
     }
     /// Removes the components that the running system has marked, in the order marked, and says how many went.
