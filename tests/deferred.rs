@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Probe, Trace, manual, once};
-use ecs::{BoxError, Context, OwnedContainer, Register, TicketError};
+use ecs::{BoxError, Context, OwnedContainer, TicketError};
 
 fn note(
     trace: &Trace,
@@ -59,9 +59,9 @@ fn from_many_threads_each_ones_order_is_kept() {
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         owned.update().unwrap();
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     owned.update().unwrap();
     let events = trace.take();
     // spec: DEF-01, DEF-02
@@ -169,7 +169,10 @@ fn what_it_captured_is_dropped_once_run_or_not() {
         .unwrap();
     owned.update().unwrap();
     trace.take();
-    owned.defer(move |_| Ok(drop(pending)));
+    owned.defer(move |_| {
+        drop(pending);
+        Ok(())
+    });
     owned.stop();
     // spec: DEF-07, DEF-08, DEF-10
     assert_eq!(
@@ -177,14 +180,20 @@ fn what_it_captured_is_dropped_once_run_or_not() {
         "dropped s.shutdown",
         "unrun, and before the first shutdown"
     );
-    owned.defer(move |_| Ok(drop(late)));
+    owned.defer(move |_| {
+        drop(late);
+        Ok(())
+    });
     // spec: DEF-07, DEF-08, STOP-09
     assert_eq!(trace.line(), "dropped");
     let container = ecs::Container::clone(&owned);
     drop(owned);
     let gone = Noted(trace.clone());
     trace.take();
-    container.defer(move |_| Ok(drop(gone)));
+    container.defer(move |_| {
+        drop(gone);
+        Ok(())
+    });
     // spec: MGR-10, DEF-08
     assert_eq!(trace.line(), "dropped");
 }
@@ -201,7 +210,10 @@ fn destruction_drops_what_is_pending_first() {
     owned.update().unwrap();
     trace.take();
     let pending = Noted(trace.clone());
-    owned.defer(move |_| Ok(drop(pending)));
+    owned.defer(move |_| {
+        drop(pending);
+        Ok(())
+    });
     drop(owned);
     // spec: DEF-10
     assert_eq!(trace.line(), "dropped s.shutdown s.drop");

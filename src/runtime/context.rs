@@ -170,14 +170,12 @@ impl Context<'_> {
     }
     /// The state of the unit in a slot, for a listing.
     pub(crate) fn own_in_slot(&self, slot: usize) -> Option<&OwnState> {
-        match self.lent.slot(slot) {
-            Some(slot) => slot.unit.as_ref().map(|unit| &unit.own),
-            None => {
-                let own = self.this.state.as_deref()?;
-                let runs = own.cold.key.slot as usize == slot && self.runs(own, own.cold.key);
-                runs.then_some(own)
-            }
+        if let Some(slot) = self.lent.slot(slot) {
+            return slot.unit.as_ref().map(|unit| &unit.own);
         }
+        let own = self.this.state.as_deref()?;
+        let runs = own.cold.key.slot as usize == slot && self.runs(own, own.cold.key);
+        runs.then_some(own)
     }
     /// Removes the components that the running system has marked, in the order marked, and says how many went.
     /// See [`Own::mark_removal`](crate::Own::mark_removal).
