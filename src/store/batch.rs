@@ -82,15 +82,19 @@ impl Store {
     {
         let first = self.archetypes[number as usize].len();
         for bundle in bundles {
-            if let Err(fault) = self.spawn(bundle) {
+            if self.entities.remaining() == 0 {
+                let mut panics = FirstPanic::default();
                 while let Some(&index) = self.archetypes[number as usize].ids().get(first) {
                     let Some(entity) = self.entities.at(index) else {
                         break;
                     };
-                    self.despawn(entity);
+                    panics.run(|| self.despawn(entity));
                 }
-                return Err(fault);
+                panics.drop_value(bundle);
+                panics.resume();
+                return Err(Box::new(SpawnFault::OutOfSlots));
             }
+            self.spawn(bundle)?;
         }
         Ok(Spawned {
             archetype: number as usize,

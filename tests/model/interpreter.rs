@@ -1,11 +1,11 @@
 //! Runs a script of operations on a world and on the model, and compares what each gives.
 
-use ecs::{Component, ComponentError, Data, Entity, EntityError, RemovalMarks, TypeName, World};
+use ecs::{Component, ComponentError, Data, Entity, RemovalMarks, TypeName, World};
 
 use crate::check;
 use crate::kinds::{
-    A, B, Cell, Kind, Maker, O64, Other, TestBundle, TestKind, Z, caught, reset_ledger,
-    with_bundle, with_kind,
+    A, B, Cell, Kind, Maker, Other, TestBundle, TestKind, caught, reset_ledger, with_bundle,
+    with_kind,
 };
 use crate::naive::Naive;
 use crate::readers::Readers;
@@ -76,17 +76,17 @@ const NAMES: [&str; 6] = [
     "a name that is longer than what fits beside a pointer",
 ];
 
-struct State {
-    world: World,
-    naive: Naive,
+pub(crate) struct State {
+    pub(crate) world: World,
+    pub(crate) naive: Naive,
     readers: Readers,
-    maker: Maker,
+    pub(crate) maker: Maker,
     /// Every id ever seen, those of another world too.
-    ids: Vec<Entity>,
+    pub(crate) ids: Vec<Entity>,
     _foreign: World,
 }
 
-fn cells_only(cells: Vec<(Kind, Cell)>) -> Vec<Cell> {
+pub(crate) fn cells_only(cells: Vec<(Kind, Cell)>) -> Vec<Cell> {
     cells.into_iter().map(|(_, cell)| cell).collect()
 }
 
@@ -95,7 +95,7 @@ fn armed(cells: &[Cell]) -> bool {
 }
 
 /// Runs an operation that drops these components, and checks that it panics exactly when one of them is armed.
-fn dropping<R>(gone: &[Cell], code: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn dropping<R>(gone: &[Cell], code: impl FnOnce() -> R) -> Option<R> {
     let outcome = caught(code);
     // spec: COMP-08
     assert_eq!(outcome.is_none(), armed(gone), "dropped: {gone:?}");
@@ -120,7 +120,7 @@ impl State {
         check::everything(&mut self.world, &mut self.naive, &self.ids);
     }
 
-    fn id(&mut self, script: &mut Script<'_>) -> Entity {
+    pub(crate) fn id(&mut self, script: &mut Script<'_>) -> Entity {
         let live: Vec<Entity> = self.naive.order().map(|(entity, _)| entity).collect();
         if script.chance(200) && !live.is_empty() {
             *script.pick(&live).unwrap()
@@ -147,7 +147,7 @@ impl State {
     }
 
     /// A chosen, generated or unknown handle.
-    fn text(&mut self, script: &mut Script<'_>) -> String {
+    pub(crate) fn text(&mut self, script: &mut Script<'_>) -> String {
         let mut generated: Vec<&String> = self.naive.generated.keys().collect();
         generated.sort_by_key(|text| self.naive.generated[*text]);
         if script.chance(60) && !generated.is_empty() {
@@ -157,14 +157,17 @@ impl State {
         }
     }
 
-    fn fresh<T: TestBundle>(&mut self, script: &mut Script<'_>) -> (T, Vec<(Kind, Cell)>) {
+    pub(crate) fn fresh<T: TestBundle>(
+        &mut self,
+        script: &mut Script<'_>,
+    ) -> (T, Vec<(Kind, Cell)>) {
         let mut cells = Vec::new();
         self.maker.armed = script.chance(80);
         let bundle = T::make(&mut self.maker, &mut cells);
         (bundle, cells)
     }
 
-    fn born(&mut self, entity: Entity, cells: Vec<(Kind, Cell)>) {
+    pub(crate) fn born(&mut self, entity: Entity, cells: Vec<(Kind, Cell)>) {
         let mut kinds = Vec::new();
         kinds.extend(cells.iter().map(|(kind, _)| *kind));
         self.naive.archetype_of_bundle(&kinds);
@@ -196,147 +199,6 @@ impl State {
             _ => self
                 .readers
                 .step(&mut self.world, &mut self.naive, &mut self.maker, script),
-        }
-    }
-
-    fn spawn<T: TestBundle>(&mut self, script: &mut Script<'_>) {
-        let (bundle, cells) = self.fresh::<T>(script);
-        if self.naive.remaining() > 0 {
-            let entity = self.world.spawn(bundle);
-            self.born(entity, cells);
-        } else {
-            let gone = cells_only(cells);
-            let refused = dropping(&gone, || self.world.try_spawn(bundle));
-            if let Some(refused) = refused {
-                // spec: ENT-03
-                assert!(matches!(refused, Err(EntityError::OutOfSlots { .. })));
-            }
-        }
-    }
-
-    fn spawn_named<T: TestBundle>(&mut self, script: &mut Script<'_>) {
-        let handle = self.text(script);
-        let (bundle, cells) = self.fresh::<T>(script);
-        let free = self.naive.is_free(&handle);
-        if free && self.naive.remaining() > 0 {
-            let entity = self.world.spawn_named(&handle, bundle).unwrap();
-            self.born(entity, cells);
-            self.naive.name(entity, &handle);
-            // spec: ENT-01
-            assert_eq!(self.world.find(&handle), Some(entity));
-            return;
-        }
-        let gone = cells_only(cells);
-        let refused = dropping(&gone, || self.world.spawn_named(&handle, bundle));
-        let Some(refused) = refused else { return };
-        match refused.unwrap_err() {
-            // spec: ENT-05
-            EntityError::EmptyHandle { .. } => assert!(handle.is_empty()),
-            // spec: ENT-01, ENT-10
-            EntityError::HandleTaken { .. } => assert!(self.naive.find(&handle).is_some()),
-            EntityError::HandleNotIssued { .. } => assert!(!free && !handle.is_empty()),
-            // spec: ENT-03
-            EntityError::OutOfSlots { .. } => assert!(free && self.naive.remaining() == 0),
-            other => panic!("{other}"),
-        }
-    }
-
-    fn entity(&mut self, script: &mut Script<'_>) {
-        let handle = self.text(script);
-        let known = self.naive.find(&handle);
-        match self.world.entity(&handle) {
-            // spec: ENT-01
-            Ok(entity) if known.is_some() => assert_eq!(Some(entity), known),
-            Ok(entity) => {
-                // spec: ENT-01, ENT-05, ENT-10
-                assert!(self.naive.is_free(&handle));
-                self.born(entity, Vec::new());
-                self.naive.name(entity, &handle);
-            }
-            Err(fault) => {
-                let full = matches!(fault, EntityError::OutOfSlots { .. });
-                // spec: ENT-01, ENT-05, ENT-10
-                assert!(
-                    known.is_none() && full == self.naive.is_free(&handle),
-                    "{fault}"
-                );
-            }
-        }
-    }
-
-    fn spawn_batch<T: TestBundle>(&mut self, script: &mut Script<'_>) {
-        let count = script.below(6);
-        let remaining = self.naive.remaining();
-        let made: Vec<_> = (0..count).map(|_| self.fresh::<T>(script)).collect();
-        let (bundles, cells): (Vec<T>, Vec<_>) = made.into_iter().unzip();
-        if count <= remaining {
-            let mut kinds = Vec::new();
-            T::kinds(&mut kinds);
-            self.naive.archetype_of_bundle(&kinds);
-            let ids: Vec<Entity> = self.world.spawn_batch(bundles).collect();
-            // spec: ENT-06
-            assert_eq!(ids.len(), count);
-            for (entity, cells) in ids.into_iter().zip(cells) {
-                self.born(entity, cells);
-            }
-        } else if cells
-            .iter()
-            .flatten()
-            .filter(|(_, cell)| cell.armed)
-            .count()
-            < 2
-        {
-            let gone: Vec<Cell> = cells.into_iter().flat_map(cells_only).collect();
-            let before = self.world.statistics();
-            let refused = dropping(&gone, || self.world.try_spawn_batch(bundles).map(|_| ()));
-            // spec: ENT-06
-            assert_eq!(self.world.statistics(), before, "a refusal changes nothing");
-            if let Some(refused) = refused {
-                // spec: ENT-06
-                assert!(matches!(refused, Err(EntityError::OutOfSlots { .. })));
-            }
-        } else {
-            // Two armed bundles left in one vector abort in plain Rust too.
-            for bundle in bundles {
-                let _: Option<()> = caught(|| drop(bundle));
-            }
-        }
-    }
-
-    fn spawn_columns(&mut self, script: &mut Script<'_>) {
-        let (count, uneven) = (script.below(5), script.chance(40));
-        let mut cells = vec![Vec::new(); count];
-        let mut first = Vec::new();
-        let mut second = Vec::new();
-        let mut third = Vec::new();
-        for cells in &mut cells {
-            first.push(<A as TestBundle>::make(&mut self.maker, cells));
-            second.push(<Z as TestBundle>::make(&mut self.maker, cells));
-            third.push(<O64 as TestBundle>::make(&mut self.maker, cells));
-        }
-        if uneven {
-            second.push(<Z as TestBundle>::make(&mut self.maker, &mut Vec::new()));
-        }
-        let before = self.world.statistics();
-        let remaining = self.naive.remaining();
-        match self.world.spawn_columns((first, second, third)) {
-            Ok(spawned) => {
-                let ids: Vec<Entity> = spawned.collect();
-                // spec: ENT-06
-                assert!(!uneven && ids.len() == count && count <= remaining);
-                let kinds = [("A", A::TAG), ("Z", Z::TAG), ("O64", O64::TAG)];
-                self.naive.archetype_of_bundle(&kinds);
-                for (entity, cells) in ids.into_iter().zip(cells) {
-                    self.born(entity, cells);
-                }
-            }
-            Err(fault) => {
-                let full = matches!(fault, EntityError::OutOfSlots { .. });
-                // spec: ENT-06
-                assert!(uneven != full, "{fault}");
-                // spec: ENT-06
-                assert_eq!(self.world.statistics(), before, "a refusal changes nothing");
-            }
         }
     }
 
@@ -461,40 +323,6 @@ impl State {
         let outcome = dropping(gone, || with_key!(&key, k => self.world.despawn(k)));
         // spec: ENT-03, ENT-04
         assert!(outcome.is_none_or(|outcome| outcome == lived.is_some()));
-    }
-
-    fn reserve_entity(&mut self) {
-        let remaining = self.naive.remaining();
-        match self.world.reserve_entity() {
-            Ok(entity) => {
-                // spec: ENT-06
-                assert!(!self.ids.contains(&entity) && !self.world.contains(entity));
-                self.naive.reserved.push(entity);
-                self.ids.push(entity);
-            }
-            // spec: ENT-03
-            Err(_) => assert_eq!(remaining, 0),
-        }
-    }
-
-    fn spawn_reserved<T: TestBundle>(&mut self, script: &mut Script<'_>) {
-        let entity = match self.naive.reserved.last() {
-            Some(reserved) if script.chance(200) => *reserved,
-            _ => self.id(script),
-        };
-        let (bundle, cells) = self.fresh::<T>(script);
-        if let Some(at) = self.naive.reserved.iter().position(|id| *id == entity) {
-            self.naive.reserved.remove(at);
-            self.world.spawn_reserved(entity, bundle).unwrap();
-            self.born(entity, cells);
-            return;
-        }
-        let gone = cells_only(cells);
-        let refused = dropping(&gone, || self.world.spawn_reserved(entity, bundle));
-        if let Some(refused) = refused {
-            // spec: ENT-03, ENT-06
-            assert!(matches!(refused, Err(EntityError::NotReserved { .. })));
-        }
     }
 
     fn upkeep(&mut self, script: &mut Script<'_>) {

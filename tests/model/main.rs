@@ -9,6 +9,7 @@ mod kinds;
 mod naive;
 mod readers;
 mod script;
+mod spawning;
 
 use proptest::prelude::*;
 
