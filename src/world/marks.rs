@@ -1,6 +1,7 @@
 //! Components marked for removal while they are iterated.
 
 use super::World;
+use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 use crate::store::component::Component;
 
@@ -31,14 +32,16 @@ struct Mark {
 }
 
 enum MarkKind {
-    Typed(fn(&mut World, Entity) -> bool),
+    Typed(fn(&mut World, Entity, &mut FirstPanic) -> bool),
     Named(String),
 }
 
 impl RemovalMarks {
     /// Marks the entity's `T`.
     pub fn mark<T: Component>(&mut self, entity: Entity) {
-        let kind = MarkKind::Typed(|world, entity| world.remove::<T>(entity).is_some());
+        let kind = MarkKind::Typed(|world, entity, panics| {
+            drop_removed(world.remove::<T>(entity), panics)
+        });
         self.marks.push(Mark { entity, kind });
     }
 
@@ -61,12 +64,25 @@ impl RemovalMarks {
     }
 
     /// Removes what is marked, in the order it was marked, empties the list, and says how many components went.
-    /// What is not there any more is passed over.
+    /// What is not there any more is passed over. When a component's `Drop` panics, the rest is removed all the same
+    /// before the first panic is passed on.
     pub fn clear(&mut self, world: &mut World) -> usize {
+        let mut panics = FirstPanic::default();
         let removed = self.marks.drain(..).filter(|mark| match &mark.kind {
-            MarkKind::Typed(remove) => remove(world, mark.entity),
-            MarkKind::Named(name) => world.remove_named(mark.entity, name).is_some(),
+            MarkKind::Typed(remove) => remove(world, mark.entity, &mut panics),
+            MarkKind::Named(name) => {
+                drop_removed(world.remove_named(mark.entity, name), &mut panics)
+            }
         });
-        removed.count()
+        let removed = removed.count();
+        panics.resume();
+        removed
     }
+}
+
+/// Drops a component that was removed; whether there was one.
+fn drop_removed<T>(component: Option<T>, panics: &mut FirstPanic) -> bool {
+    let removed = component.is_some();
+    panics.drop_value(component);
+    removed
 }
