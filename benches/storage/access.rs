@@ -5,9 +5,8 @@ use std::hint::black_box;
 use ahash::AHashMap;
 use ecs::{Entity, World};
 
-use super::data::{Id, Position, Vector, Velocity, shuffle, whole};
+use super::data::{Id, Position, Slots, Vector, Velocity, row, shuffle, whole};
 use super::harness::{Clock, Table, Target};
-use super::structure::Moving;
 
 pub(crate) fn run(table: &Table) {
     by_id(table, 10_000, "10k", [2.0, 1.0]);
@@ -18,8 +17,35 @@ pub(crate) fn run(table: &Table) {
     handles(table, 10_000);
 }
 
-fn worlds(count: usize) -> (Moving, Vec<Id>, World, Vec<Entity>) {
-    let (by_hand, mut ids) = Moving::with(count);
+/// By hand: slot, generation, and one hop through the table that the slot names.
+struct Tables {
+    slots: Slots<[u32; 2]>,
+    tables: Vec<(Vec<Position>, Vec<Velocity>)>,
+}
+
+impl Tables {
+    #[inline]
+    fn position(&self, id: Id) -> Option<&Position> {
+        let [table, row] = self.slots.locate(id)?;
+        self.tables.get(table as usize)?.0.get(row as usize)
+    }
+
+    #[inline]
+    fn position_mut(&mut self, id: Id) -> Option<&mut Position> {
+        let [table, row] = self.slots.locate(id)?;
+        self.tables.get_mut(table as usize)?.0.get_mut(row as usize)
+    }
+}
+
+fn worlds(count: usize) -> (Tables, Vec<Id>, World, Vec<Entity>) {
+    let mut slots = Slots::default();
+    let mut ids: Vec<Id> = (0..count).map(|turn| slots.alloc([0, row(turn)])).collect();
+    let positions = (0..count).map(|turn| Position(Vector::of(turn)));
+    let velocities = vec![Velocity(Vector::of(1)); count];
+    let by_hand = Tables {
+        slots,
+        tables: vec![(positions.collect(), velocities)],
+    };
     let mut world = World::new();
     let bundles = (0..count).map(|turn| (Position(Vector::of(turn)), Velocity(Vector::of(1))));
     let mut entities: Vec<Entity> = world.spawn_batch(bundles).collect();
@@ -36,11 +62,10 @@ fn by_id(table: &Table, count: usize, size: &str, targets: [f64; 2]) {
     }
     let (mut by_hand, ids, mut world, entities) = worlds(count);
     let mut hand = |clock: &mut Clock| {
-        let moving = black_box(&by_hand);
+        let tables = black_box(&by_hand);
         clock
             .time(|| {
-                let rows = ids.iter().filter_map(|id| moving.slots.locate(*id));
-                let found = rows.filter_map(|row| moving.positions.get(row as usize));
+                let found = ids.iter().filter_map(|id| tables.position(*id));
                 found.map(|position| position.0.x).fold(0.0, f32::max)
             })
             .to_bits()
@@ -88,14 +113,12 @@ fn by_id(table: &Table, count: usize, size: &str, targets: [f64; 2]) {
     let hand = |clock: &mut Clock| {
         clock.time(|| {
             for id in &ids {
-                if let Some(row) = by_hand.slots.locate(*id)
-                    && let Some(position) = by_hand.positions.get_mut(row as usize)
-                {
+                if let Some(position) = by_hand.position_mut(*id) {
                     position.0.y += 1.0;
                 }
             }
         });
-        by_hand.positions.iter().map(|p| whole(p.0.y)).sum()
+        by_hand.tables[0].0.iter().map(|p| whole(p.0.y)).sum()
     };
     let from_world = |clock: &mut Clock| {
         clock.time(|| {
@@ -129,7 +152,7 @@ fn by_text(table: &Table, count: usize, size: &str) {
     for turn in 0..count {
         let handle = format!("unit/{turn:06}");
         let position = Position(Vector::of(turn));
-        map.insert(handle.clone(), super::data::row(turn));
+        map.insert(handle.clone(), row(turn));
         positions.push(position);
         let spawned = world.spawn_named(&handle, (position, Velocity(Vector::of(1))));
         entities.extend(spawned);
@@ -202,7 +225,7 @@ fn handles(table: &Table, count: usize) {
             continue;
         };
         stored[turn] = parsed;
-        map.insert(parsed, super::data::row(turn));
+        map.insert(parsed, row(turn));
         texts.push(text);
     }
     let hand = |clock: &mut Clock| {

@@ -94,6 +94,10 @@ fn checksum(text: &[u8]) -> u64 {
 }
 
 pub(crate) fn run(table: &Table) {
+    let names = ["export 10k to text", "import 10k from text"];
+    if !names.iter().any(|name| table.wants(name)) {
+        return;
+    }
     let mut order: Vec<usize> = (0..COUNT).collect();
     shuffle(&mut order);
     let mut plain = Plain::default();
@@ -122,13 +126,7 @@ pub(crate) fn run(table: &Table) {
             text
         }))
     };
-    table.pair(
-        "export 10k to text",
-        COUNT,
-        Target::Absolute(600.0),
-        hand,
-        ours,
-    );
+    table.pair(names[0], COUNT, Target::Absolute(600.0), hand, ours);
 
     let text = String::from_utf8(write(&plain)).unwrap_or_default();
     let types = ComponentRegistry::new().with::<Place>().with::<Speed>();
@@ -153,5 +151,5 @@ pub(crate) fn run(table: &Table) {
         });
         checksum(world.export().to_string().as_bytes())
     };
-    table.pair("import 10k from text", COUNT, Target::None, hand, ours);
+    table.pair(names[1], COUNT, Target::None, hand, ours);
 }

@@ -58,7 +58,7 @@ impl Clock {
     pub(crate) fn time<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let start = spent::now();
         let result = black_box(work());
-        self.0 += spent::now() - start;
+        self.0 += spent::now().saturating_sub(start);
         result
     }
 }

@@ -63,7 +63,13 @@ impl Columns {
     }
 
     #[inline]
-    fn step(&mut self) {
+    fn for_each(&mut self) {
+        let rows = self.0.iter_mut().zip(&self.1);
+        rows.for_each(|(position, velocity)| position.0.add(&velocity.0));
+    }
+
+    #[inline]
+    fn for_loop(&mut self) {
         for (position, velocity) in self.0.iter_mut().zip(&self.1) {
             position.0.add(&velocity.0);
         }
@@ -96,19 +102,19 @@ fn simple(table: &Table, count: usize, size: &str, repeats: usize) {
         table.pair(&name, count * repeats, target, hand, ours);
     };
     let rows = Target::Ratio(if count == 1_000_000 { 1.02 } else { 1.03 });
-    compare("for_each", rows, Columns::step, |world| {
+    compare("for_each", rows, Columns::for_each, |world| {
         world
             .query::<Moving<'_>>()
             .for_each(|(position, velocity)| position.0.add(&velocity.0));
     });
-    compare("for over chunks", rows, Columns::step, |world| {
+    compare("for over chunks", rows, Columns::for_loop, |world| {
         for chunk in world.query::<Moving<'_>>().chunks() {
             for (position, velocity) in chunk {
                 position.0.add(&velocity.0);
             }
         }
     });
-    compare("flat for", Target::Ratio(1.5), Columns::step, |world| {
+    compare("flat for", Target::Ratio(1.5), Columns::for_loop, |world| {
         for (position, velocity) in world.query::<Moving<'_>>() {
             position.0.add(&velocity.0);
         }

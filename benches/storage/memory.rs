@@ -65,12 +65,12 @@ fn each(bytes: usize) -> f64 {
 /// What is held after `make`, beyond what was held before, for each of a million entities.
 fn held<R>(make: impl FnOnce() -> R) -> (R, f64) {
     let before = HELD.load(Ordering::Relaxed);
-    let made = make();
+    let result = make();
     let after = HELD.load(Ordering::Relaxed) - before;
-    (made, each(after.unsigned_abs()))
+    (result, each(after.unsigned_abs()))
 }
 
-fn compare(table: &Table, what: &str, most: f64, fill: impl Fn(&mut World), data: f64) {
+fn compare(table: &Table, what: &str, most: f64, fill: impl Fn(&mut World) -> usize, data: f64) {
     let name = |how: &str| format!("memory per entity of 1M, {what}, {how}, bytes");
     if !["allocator", "statistics", "one by one"]
         .iter()
@@ -80,7 +80,7 @@ fn compare(table: &Table, what: &str, most: f64, fill: impl Fn(&mut World), data
     }
     let (world, by_allocator) = held(|| {
         let mut world = World::new();
-        fill(&mut world);
+        assert_eq!(fill(&mut world), COUNT);
         world
     });
     assert_eq!(world.len(), COUNT);
@@ -111,7 +111,11 @@ pub(crate) fn run(table: &Table) {
         table,
         "two components of 12 bytes",
         40.0,
-        |world| drop(world.spawn_batch(vectors().map(|v| (Position(v), Velocity(v))))),
+        |world| {
+            world
+                .spawn_batch(vectors().map(|v| (Position(v), Velocity(v))))
+                .len()
+        },
         24.0 + 16.0,
     );
     let pair = Pair { x: 1.0, y: 2.0 };
@@ -119,14 +123,18 @@ pub(crate) fn run(table: &Table) {
         table,
         "two components of 8 bytes",
         34.0,
-        |world| drop(world.spawn_batch((0..COUNT).map(|_| (Place(pair), Speed(pair))))),
+        |world| {
+            world
+                .spawn_batch((0..COUNT).map(|_| (Place(pair), Speed(pair))))
+                .len()
+        },
         16.0 + 16.0,
     );
     compare(
         table,
         "no components",
         18.0,
-        |world| drop(world.spawn_batch((0..COUNT).map(|_| ()))),
+        |world| world.spawn_batch((0..COUNT).map(|_| ())).len(),
         16.0,
     );
 }
