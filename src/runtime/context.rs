@@ -168,6 +168,7 @@ impl Context<'_> {
         let system: &mut dyn Any = &mut *self.lent.unit_mut(key)?.system;
         system.downcast_mut()
     }
+
     /// The state of the unit in a slot, for a listing.
     pub(crate) fn own_in_slot(&self, slot: usize) -> Option<&OwnState> {
         if let Some(slot) = self.lent.slot(slot) {
@@ -177,6 +178,7 @@ impl Context<'_> {
         let runs = own.cold.key.slot as usize == slot && self.runs(own, own.cold.key);
         runs.then_some(own)
     }
+
     /// Removes the components that the running system has marked, in the order marked, and says how many went.
     /// See [`Own::mark_removal`](crate::Own::mark_removal).
     pub fn clear_marks(&mut self) -> usize {
