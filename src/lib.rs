@@ -224,8 +224,8 @@ pub use query::state::QueryStatistics;
 pub use runtime::{
     AccessError, Claim, Container, ContainerError, ContainerState, Context, ECS, Failure, FnSystem,
     IntoRegistration, Manager, ManagerRef, Own, OwnedContainer, Phase, Register, Registered,
-    Registration, StopOutcome, System, SystemError, SystemInfo, SystemKey, SystemResult, Systems,
-    Ticket, TicketError, Timer, UpdateError, Which, system,
+    Registration, StartError, StopOutcome, System, SystemError, SystemInfo, SystemKey,
+    SystemResult, Systems, Ticket, TicketError, Timer, UpdateError, Which, system,
 };
 pub use serde_json::{Value, json};
 pub use store::bundle::{Bundle, ColumnBatch};

@@ -13,13 +13,13 @@
 //! | `start` (after interval, gone, stopped, manager down; threaded: done already) | → S | busy (`start_claimed`: → S) | busy | done | done | busy | gone |
 //! | `thread_begins` | – | – | – | → R; stop set: straight to `release` | – | – | – |
 //! | `release` by the holder | – | stop, not torn: → T, tear down; destroy: → T, drop, → G; else → P | same | same | same | same | – |
-//! | `stop`, application thread (sets stop) | torn: complete; else → T here | requested | wait | join | join | wait | complete |
+//! | `stop`, application thread (sets stop) | torn: complete; else → T here | requested | wait | wait | wait | wait | complete |
 //! | `stop`, container code (sets stop) | torn: complete; else requested | requested | requested | requested | requested | requested | complete |
-//! | `destroy`, application thread (sets stop, destroy) | → T here, → G | requested | wait | join | join | wait | complete |
+//! | `destroy`, application thread (sets stop, destroy) | → T here, → G | requested | wait | wait | wait | wait | complete |
 //! | `destroy`, container code | → T here, → G | requested | requested | requested | requested | requested | complete |
 //!
 //! Flags only ever go up: `stop` asked for, `torn` the one teardown has begun, `destroy` the owner has let go,
-//! `threaded` a start has taken effect, `joined` somebody has taken the join of the thread upon itself.
+//! `threaded` a start has taken effect.
 
 /// Where the core is. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +59,9 @@ pub(crate) enum Stop<C> {
     Requested,
     /// Tear down (or only drop, if `torn` was set) what is handed over here, then `release` it.
     Teardown(C),
-    /// Wait until the holder is through.
+    /// Wait until the holder is through: a pass, a teardown, or the container's thread, whose end is waited for as
+    /// well.
     Wait,
-    /// Wait for the thread's end; the first to be told so joins it.
-    Join { first: bool },
 }
 
 /// What the holder of the core has to do after giving it back.
@@ -77,10 +76,6 @@ pub(crate) enum Release<C> {
 }
 
 /// What a caller of `start` has to do.
-#[cfg_attr(
-    not(test),
-    allow(dead_code, reason = "the container's own thread is not built yet")
-)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// Spawn the thread; on failure `spawn_failed`.
@@ -106,7 +101,6 @@ pub(crate) struct Lifecycle<C> {
     torn: bool,
     destroy: bool,
     threaded: bool,
-    joined: bool,
 }
 
 impl<C> Lifecycle<C> {
@@ -119,7 +113,6 @@ impl<C> Lifecycle<C> {
             torn: false,
             destroy: false,
             threaded: false,
-            joined: false,
         }
     }
 
@@ -135,6 +128,11 @@ impl<C> Lifecycle<C> {
     /// The teardown is over.
     pub(crate) fn is_stopped(&self) -> bool {
         self.place == Place::Gone || (self.torn && self.place != Place::Teardown)
+    }
+
+    /// A start has taken effect.
+    pub(crate) const fn is_threaded(&self) -> bool {
+        self.threaded
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -210,10 +208,6 @@ impl<C> Lifecycle<C> {
         self.place = Place::Claimed;
     }
 
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "the container's own thread is not built yet")
-    )]
     pub(crate) fn start(&mut self, manager_runs: bool) -> Result<Start, Refused> {
         match self.place {
             Place::Gone => Err(Refused::Gone),
@@ -229,10 +223,6 @@ impl<C> Lifecycle<C> {
     }
 
     /// The holder of a claim starts the container it holds; otherwise it gets its core back.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "the container's own thread is not built yet")
-    )]
     pub(crate) fn start_claimed(
         &mut self,
         core: C,
@@ -251,20 +241,12 @@ impl<C> Lifecycle<C> {
     }
 
     /// There is no thread: the start is not used up. The core goes to the caller, to be released.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "the container's own thread is not built yet")
-    )]
     pub(crate) fn spawn_failed(&mut self) -> Option<C> {
         self.threaded = false;
         self.core.take()
     }
 
     /// On the new thread: takes the core over. When a stop came first, `release` it at once.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "the container's own thread is not built yet")
-    )]
     pub(crate) fn thread_begins(&mut self) -> Option<C> {
         let core = self.core.take();
         if core.is_some() {
@@ -330,10 +312,7 @@ impl<C> Lifecycle<C> {
         match (self.place, caller) {
             (Place::Gone, _) => Stop::Complete,
             (_, Caller::ContainerCode) | (Place::Claimed | Place::Parked, _) => Stop::Requested,
-            (Place::Passing | Place::Teardown, _) => Stop::Wait,
-            (Place::Starting | Place::Running, _) => Stop::Join {
-                first: !std::mem::replace(&mut self.joined, true),
-            },
+            _ => Stop::Wait,
         }
     }
 }
@@ -445,11 +424,8 @@ mod tests {
         assert_eq!(life.start_claimed((), true), Ok(Start::Spawn));
         assert_eq!(life.thread_begins(), Some(()));
         assert_eq!(life.stop(Caller::ContainerCode), Stop::Requested);
-        assert_eq!(life.stop(Caller::Application), Stop::Join { first: true });
-        assert_eq!(
-            life.destroy(Caller::Application),
-            Stop::Join { first: false }
-        );
+        assert_eq!(life.stop(Caller::Application), Stop::Wait);
+        assert_eq!(life.destroy(Caller::Application), Stop::Wait);
         assert_eq!(life.release(()), Release::Teardown(()));
         assert_eq!(life.release(()), Release::Drop(()));
     }

@@ -54,6 +54,11 @@ impl Claim {
         &self.container
     }
 
+    /// For the start, which hands the body over.
+    pub(super) fn take_body(&mut self) -> Option<Box<Body>> {
+        self.body.take()
+    }
+
     fn parts(&mut self) -> (&Container, &mut Body) {
         let Self { container, body } = self;
         (

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::BoxError;
 use crate::base::origin::Origin;
 use crate::lifecycle::{Place, Refused};
-use crate::time::MAX_INTERVAL;
+use crate::time::{IntervalError, MAX_INTERVAL};
 
 /// Exclusive access to a container was refused. It is never waited for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,31 @@ impl AccessError {
             | Self::Gone { origin } => origin,
         }
     }
+}
+
+/// A container's own thread was not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The time between passes is out of range.
+    #[error("{origin}: {error}")]
+    Interval {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// What is wrong with it.
+        error: IntervalError,
+    },
+    /// Somebody has the container, or it is gone.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// There is no thread to be had.
+    #[error("{origin}: no thread could be spawned: {source}")]
+    Spawn {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// What the system said.
+        source: std::io::Error,
+    },
 }
 
 /// A pass or a start-up step did not succeed.

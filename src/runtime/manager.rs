@@ -13,6 +13,7 @@ use super::context::Context;
 use super::owned::{OwnedContainer, checked, generated_handle};
 use super::shared::Shared;
 use crate::base::lock::{AtomicBool, Mutex, Ordering};
+use crate::base::user;
 use crate::message::{self, MessageError, MessageErrorKind, MessageLimits};
 
 /// The process-wide manager.
@@ -183,12 +184,32 @@ impl ManagerRef {
             .is_some_and(|table| table.running.load(Ordering::Acquire))
     }
 
-    /// Shuts the manager down: `is_running` becomes false, and no container can be started any more. Containers that
-    /// the application drives are not stopped, and no container is destroyed.
+    /// Shuts the manager down: `is_running` becomes false for good, no container can be started any more, and every
+    /// container with a thread of its own is asked to stop.
+    ///
+    /// From an application thread it returns after each of these has shut its systems down and its thread has ended.
+    /// Container code never waits: from there only the request is recorded, and a later call of the application does
+    /// the waiting. Containers that the application drives are not stopped, and no container is destroyed.
     pub fn shutdown(&self) {
-        if let Some(table) = self.table.upgrade() {
-            table.running.store(false, Ordering::Release);
+        let threaded = self.request_shutdown();
+        if !user::is_inside() {
+            for container in threaded {
+                container.stop();
+            }
         }
+    }
+
+    /// Asks all, waits for nobody; gives the containers that have a thread.
+    pub(super) fn request_shutdown(&self) -> Vec<Container> {
+        let Some(table) = self.table.upgrade() else {
+            return Vec::new();
+        };
+        // Before the walk: a container that is started afterwards sees it, one that was started before is in the walk.
+        table.running.store(false, Ordering::SeqCst);
+        drop(table);
+        let mut containers = self.containers();
+        containers.retain(|container| container.shared.manager_asks());
+        containers
     }
 
     /// Sends a message to the system of the container that its `destination` names.

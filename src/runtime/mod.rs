@@ -5,6 +5,7 @@ mod claim;
 mod container;
 mod context;
 mod deferred;
+mod ending;
 mod error;
 mod export;
 mod listing;
@@ -19,6 +20,7 @@ mod rest;
 mod settings;
 mod shared;
 mod system;
+mod thread;
 mod timer;
 mod unit;
 
@@ -26,7 +28,9 @@ pub use claim::Claim;
 pub use container::{Container, ContainerState};
 pub use context::Context;
 pub use deferred::{Ticket, TicketError};
-pub use error::{AccessError, ContainerError, Failure, Phase, SystemError, UpdateError};
+pub use error::{
+    AccessError, ContainerError, Failure, Phase, StartError, SystemError, UpdateError,
+};
 pub use listing::{SystemInfo, Systems};
 pub use manager::{ECS, Manager, ManagerRef};
 pub use own::Own;

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use super::AccessError;
 use super::body::Body;
 use super::deferred::{Deferred, Queue};
+use super::ending::ThreadEnd;
+use super::error::Failure;
 use super::manager::ManagerRef;
 use crate::base::lock::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use crate::base::user;
 use crate::base::uuid::Uuid;
-use crate::lifecycle::{Caller, Lifecycle, Place, Release, Stop};
+use crate::lifecycle::{Caller, Lifecycle, Place, Refused, Release, Start, Stop};
 use crate::log::Logger;
 use crate::message::{MessageLimits, Routes};
 use crate::time::to_micros;
@@ -43,10 +45,13 @@ pub enum StopOutcome {
     TimedOut,
 }
 
-struct Life {
-    cycle: Lifecycle<Box<Body>>,
+pub(super) struct Life {
+    pub(super) cycle: Lifecycle<Box<Body>>,
     /// Threads that wait for `changed`: waking nobody would still cost a system call.
-    waiters: u32,
+    pub(super) waiters: u32,
+    pub(super) thread: ThreadEnd,
+    /// What ended the container's thread. Set once.
+    pub(super) failure: Option<Failure>,
 }
 
 /// A number of the running thread, for as long as it lives.
@@ -72,6 +77,8 @@ impl Shared {
             life: Mutex::new(Life {
                 cycle: Lifecycle::new(Box::new(Body::new(world))),
                 waiters: 0,
+                thread: ThreadEnd::default(),
+                failure: None,
             }),
             changed: Condvar::new(),
         })
@@ -158,7 +165,64 @@ impl Shared {
         }
     }
 
-    fn wake(&self, life: MutexGuard<'_, Life>) {
+    pub(super) fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock()
+    }
+
+    pub(super) fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait_for_change(&self, life: &mut MutexGuard<'_, Life>) {
+        self.changed.wait(life);
+    }
+
+    pub(super) fn wait_for_change_within(&self, life: &mut MutexGuard<'_, Life>, time: Duration) {
+        self.changed.wait_timeout(life, time);
+    }
+
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.life.lock().failure.clone()
+    }
+
+    /// Whether the manager allows a start. Read inside the life lock, or a thread could survive the shutdown.
+    fn manager_runs(&self) -> bool {
+        self.manager.as_ref().is_none_or(ManagerRef::is_running)
+    }
+
+    pub(super) fn start(&self) -> Result<Start, Refused> {
+        let mut life = self.life.lock();
+        let runs = self.manager_runs();
+        life.cycle.start(runs)
+    }
+
+    pub(super) fn start_claimed(&self, body: Box<Body>) -> Result<Start, (Start, Box<Body>)> {
+        let mut life = self.life.lock();
+        let runs = self.manager_runs();
+        life.cycle.start_claimed(body, runs)
+    }
+
+    /// On the container's thread: the body, and whether a stop came before.
+    pub(super) fn thread_begins(&self) -> Option<(Box<Body>, bool)> {
+        let mut life = self.life.lock();
+        let body = life.cycle.thread_begins()?;
+        Some((body, life.cycle.stop_requested()))
+    }
+
+    /// The manager shuts down: a threaded container is asked to stop, all others are left alone. True for a threaded
+    /// one.
+    pub(super) fn manager_asks(&self) -> bool {
+        let mut life = self.life.lock();
+        let threaded = life.cycle.is_threaded();
+        if threaded {
+            life.cycle.request_stop();
+            self.note_stop();
+        }
+        self.wake(life);
+        threaded
+    }
+
+    pub(super) fn wake(&self, life: MutexGuard<'_, Life>) {
         let waiters = life.waiters;
         drop(life);
         if waiters > 0 {
@@ -170,58 +234,70 @@ impl Shared {
         let mut life = self.life.lock();
         life.cycle.request_stop();
         self.note_stop();
+        self.wake(life);
     }
 
     pub(crate) fn stop(self: &Arc<Self>, within: Option<Duration>) -> StopOutcome {
         let mut life = self.life.lock();
         self.note_stop();
-        let next = life.cycle.stop(caller());
-        drop(life);
-        self.follow(next, within, Lifecycle::is_stopped)
+        let caller = caller();
+        let next = life.cycle.stop(caller);
+        self.wake(life);
+        self.follow(next, caller, within, Lifecycle::is_stopped)
     }
 
     /// The owner lets go.
     pub(crate) fn destroy(self: &Arc<Self>) {
         let mut life = self.life.lock();
         self.note_stop();
-        let next = life.cycle.destroy(caller());
-        drop(life);
-        self.follow(next, None, Lifecycle::is_gone);
+        let caller = caller();
+        let next = life.cycle.destroy(caller);
+        self.wake(life);
+        self.follow(next, caller, None, Lifecycle::is_gone);
     }
 
     /// Does what the protocol says a caller of `stop` or `destroy` has to do.
     fn follow(
         self: &Arc<Self>,
         next: Stop<Box<Body>>,
+        caller: Caller,
         within: Option<Duration>,
         complete: impl Fn(&Lifecycle<Box<Body>>) -> bool,
     ) -> StopOutcome {
-        match next {
+        // A time that no clock reaches is no limit.
+        let within = within.filter(|time| to_micros(*time).is_some());
+        let since = Instant::now();
+        let outcome = match next {
             Stop::Complete => StopOutcome::Complete,
             Stop::Requested => StopOutcome::Requested,
             Stop::Teardown(body) => {
                 self.give_back(body);
                 StopOutcome::Complete
             }
-            Stop::Wait | Stop::Join { .. } => self.wait(within, complete),
+            Stop::Wait => self.wait(within, since, complete),
+        };
+        // The systems are shut down; an application thread also waits for the end of the thread that did it.
+        let waits = outcome == StopOutcome::Complete && caller == Caller::Application;
+        if waits && !self.join(within, since) {
+            StopOutcome::TimedOut
+        } else {
+            outcome
         }
     }
 
     fn wait(
         &self,
         within: Option<Duration>,
+        since: Instant,
         complete: impl Fn(&Lifecycle<Box<Body>>) -> bool,
     ) -> StopOutcome {
-        // A time that no clock reaches is no limit.
-        let within = within.filter(|time| to_micros(*time).is_some());
-        let start = Instant::now();
         let mut life = self.life.lock();
         life.waiters += 1;
         let outcome = loop {
             if complete(&life.cycle) {
                 break StopOutcome::Complete;
             }
-            match within.map(|time| time.saturating_sub(start.elapsed())) {
+            match within.map(|time| time.saturating_sub(since.elapsed())) {
                 None => self.changed.wait(&mut life),
                 Some(Duration::ZERO) => break StopOutcome::TimedOut,
                 Some(left) => {
