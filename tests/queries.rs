@@ -473,6 +473,13 @@ fn one_many_single_and_pairs<const S: bool>() {
         world.query::<&Health<S>>().single(),
         Err(QueryError::SeveralMatch)
     );
+    let mut begun = world.query::<&Health<S>>();
+    begun.by_ref().take(4).for_each(drop);
+    assert_eq!(begun.single(), Err(QueryError::SeveralMatch));
+    let mut begun = world.query::<&Health<S>>();
+    begun.by_ref().take(5).for_each(drop);
+    // spec: LOOK-14
+    assert!(begun.single().is_ok());
     let mut prepared = world.prepare::<&mut Weight<S>>().unwrap();
     prepared.single(&mut world).unwrap().0 = 2;
     world.spawn(Weight::<S>(3));

@@ -166,12 +166,32 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     /// # Errors
     /// [`QueryError::NoneMatches`], [`QueryError::SeveralMatch`].
     pub fn single(mut self) -> Result<Q::Item<'w>, QueryError> {
-        let first = self.next().ok_or(QueryError::NoneMatches)?;
-        if self.next().is_some() {
-            Err(QueryError::SeveralMatch)
-        } else {
-            Ok(first)
+        if self.slow.is_some() || self.rows.size_hint().0 > 0 {
+            // Of an archetype that was begun, rows are counted by taking them.
+            let first = self.next().ok_or(QueryError::NoneMatches)?;
+            return match self.next() {
+                None => Ok(first),
+                Some(_) => Err(QueryError::SeveralMatch),
+            };
         }
+        // Rows are counted before one is taken, so that what is refused does not count as written.
+        let mut found = None;
+        while let Some(stop) = self.walk.advance(self.scratch) {
+            let bits = &self.scratch.bits;
+            let (row, more) = if stop.by_row {
+                let row = next_bit(bits, 0).unwrap_or(0);
+                (row, next_bit(bits, row + 1).is_some())
+            } else {
+                (0, stop.ids.len() > 1)
+            };
+            if more || found.is_some() {
+                return Err(QueryError::SeveralMatch);
+            }
+            found = Some((stop, row));
+        }
+        let (mut stop, row) = found.ok_or(QueryError::NoneMatches)?;
+        let id = stop.ids.get(row).ok_or(QueryError::NoneMatches)?;
+        Q::pick(&mut stop.fetch, row, *id).ok_or(QueryError::NoneMatches)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Prepared queries: kept by their user, they remember their matches and when they last ran.
 
+use smallvec::SmallVec;
+
 use super::error::QueryError;
 use super::fetch::{Place, Query, ReadOnlyQuery};
 use super::filter::Filter;
@@ -8,6 +10,7 @@ use super::state::{QueryState, QueryStatistics};
 use super::walk::Walk;
 use crate::base::entity::Entity;
 use crate::store::Store;
+use crate::store::sparse::SparseSet;
 
 impl<Q: Query, F: Filter> QueryState<Q, F> {
     /// Several entities' items. Filters that tell rows apart are applied as a run would, without counting as one.
@@ -34,36 +37,34 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
                 entity: entities[pair[0].2],
             });
         }
+        // Every row is judged before the first is handed out, so that what is refused does not count as written.
+        if self.core.by_row {
+            let views: SmallVec<[_; 8]> = store.sparse.iter().map(SparseSet::view).collect();
+            for (place, row, at) in places {
+                if !self.core.passes(store, &views, place, row) {
+                    return Err(QueryError::NoMatch {
+                        entity: entities[at],
+                    });
+                }
+            }
+        }
         let now = store.now();
         let mut walk = Walk::new(&self.core, store, self.core.last_run, now);
         let mut items = [const { None }; N];
-        let mut stop = None;
+        let mut fetch = None;
         let mut at_place = usize::MAX;
         let mut taken = 0;
         for (place, row, at) in places {
-            let fault = QueryError::NoMatch {
-                entity: entities[at],
-            };
+            let entity = entities[at];
             if place != at_place {
-                stop = walk.go_to(place, &mut self.scratch);
+                fetch = walk.go_to(place).map(|stop| stop.fetch);
                 at_place = place;
                 taken = 0;
             }
-            let Some(stop) = &mut stop else {
-                return Err(fault);
-            };
-            if stop.by_row
-                && self
-                    .scratch
-                    .bits
-                    .get(row / 64)
-                    .is_none_or(|word| word & (1 << (row % 64)) == 0)
-            {
-                return Err(fault);
-            }
-            let item = Q::pick(&mut stop.fetch, row - taken, entities[at].index());
+            let fetch = fetch.as_mut().ok_or(QueryError::NoMatch { entity })?;
+            let item = Q::pick(fetch, row - taken, entity.index());
             taken = row + 1;
-            items[at] = Some(item.ok_or(fault)?);
+            items[at] = Some(item.ok_or(QueryError::NoMatch { entity })?);
         }
         let complete = items.iter().all(Option::is_some);
         debug_assert!(complete, "each place was visited");

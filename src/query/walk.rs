@@ -111,8 +111,8 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         }
     }
 
-    /// Goes to one archetype ahead. The scratch's bits say which rows pass, where rows are told apart.
-    pub(super) fn go_to(&mut self, place: usize, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+    /// Goes to one archetype ahead, without asking which of its rows pass.
+    pub(super) fn go_to(&mut self, place: usize) -> Option<Stop<'w, Q>> {
         let number = *self.state.matches.get(place)? as usize;
         let archetypes = std::mem::take(&mut self.archetypes);
         let (archetype, rest) = archetypes
@@ -120,9 +120,6 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             .split_first_mut()?;
         self.archetypes = rest;
         self.base = number + 1;
-        if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
-            return None;
-        }
         Some(self.stop(number, archetype))
     }
 
@@ -191,5 +188,34 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             bits.push(word);
         }
         any != 0
+    }
+}
+
+impl<Q: Query, F: Filter> QueryCore<Q, F> {
+    /// Whether one row of a match passes, as a run would judge it.
+    pub(super) fn passes(
+        &self,
+        store: &Store,
+        views: &[SparseView<'_>],
+        place: usize,
+        row: usize,
+    ) -> bool {
+        let number = self.matches.get(place).copied();
+        let Some(archetype) = number.and_then(|number| store.archetypes.get(number as usize))
+        else {
+            return false;
+        };
+        let Some(&id) = archetype.ids().get(row) else {
+            return false;
+        };
+        let rows = FilterRows {
+            archetype,
+            views,
+            since: self.last_run,
+        };
+        let lens = F::lens(&self.filter, &rows);
+        let needed = |set: &u32| views.get(*set as usize).is_some_and(|view| view.has(id));
+        self.needs_sparse.iter().all(needed)
+            && F::word(&lens, row - row % 64) & (1 << (row % 64)) != 0
     }
 }

@@ -5,6 +5,8 @@
     reason = "an entity key is an id or a borrowed text; taking it by value lets callers pass either as it is"
 )]
 
+#[cfg(doctest)]
+mod borrows;
 mod cache;
 mod components;
 mod core;

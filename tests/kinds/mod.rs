@@ -7,6 +7,8 @@
     reason = "each test file uses its part"
 )]
 
+pub(crate) mod readers;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
