@@ -42,7 +42,6 @@ impl Mark {
 
     /// Marks this thread for the rest of its life: a container's own thread. It is not taken back at the end of the
     /// thread's body, or a thread-local destructor that stops the container would wait for its own thread.
-    #[allow(dead_code, reason = "the container's own thread is not built yet")]
     pub(crate) fn stay(self) {
         std::mem::forget(self);
     }

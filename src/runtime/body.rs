@@ -185,6 +185,7 @@ impl Body {
     /// Calls `shutdown` on a unit that was started and not shut down yet. A failure is logged and swallowed.
     pub(crate) fn shut(&mut self, slot: usize, shared: &Arc<Shared>) {
         if let Some((unit, mut site)) = self.split(slot, shared) {
+            let _runs = shared.running.enter(slot);
             shut(unit, |own| site.context(own));
         }
     }

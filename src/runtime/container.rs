@@ -98,7 +98,10 @@ impl Container {
     }
 
     /// As [`stop`](Self::stop), but waits no longer than the time given. The systems' own `shutdown`, if it runs on
-    /// this thread, is not interrupted.
+    /// this thread, is not interrupted. [`running_system`](Self::running_system) tells what it waited for.
+    ///
+    /// Of a container's own thread it awaits the last act, not the destructors of thread locals that follow: nobody
+    /// can stop waiting for these half-way.
     pub fn stop_within(&self, time: Duration) -> StopOutcome {
         self.shared.stop(Some(time))
     }
@@ -125,6 +128,26 @@ impl Container {
             (Place::Parked, _, true) => ContainerState::Stopped,
             (Place::Parked, _, false) => ContainerState::Idle,
         }
+    }
+
+    /// The handle of the system whose code runs at this moment; `None` when none does. In a pass it is the one that was
+    /// updated last, until the next one is due.
+    ///
+    /// It tells what a container is busy with that does not answer, or whose [`stop_within`](Self::stop_within) has
+    /// given up.
+    ///
+    /// ```
+    /// let container = ecs::OwnedContainer::new("main")?;
+    /// container.claim()?.add_system(ecs::system("curious", |cx| {
+    ///     assert_eq!(cx.container().running_system().as_deref(), Some("curious"));
+    ///     Ok(())
+    /// }).every_pass())?;
+    /// container.update()?;
+    /// assert_eq!(container.running_system(), None);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    pub fn running_system(&self) -> Option<Arc<str>> {
+        self.shared.running.handle()
     }
 
     /// Hands a function to the container thread, which runs it at the start of the next pass, before the start-up step

@@ -17,6 +17,7 @@ mod pass;
 mod registration;
 mod registry;
 mod rest;
+mod running;
 mod settings;
 mod shared;
 mod system;

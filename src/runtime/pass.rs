@@ -27,6 +27,7 @@ impl Body {
             self.start_up(end, shared)?;
             self.update_all(end, shared)
         });
+        shared.running.nobody();
         self.end(shared);
         outcome
     }
@@ -118,9 +119,8 @@ impl Body {
         let Self { world, units, rest } = self;
         let units = units.as_mut_slice();
         for position in 0..end {
-            let Some((unit, mut site)) =
-                split(units, rest.order.slot(position), world, rest, shared)
-            else {
+            let slot = rest.order.slot(position);
+            let Some((unit, mut site)) = split(units, slot, world, rest, shared) else {
                 continue;
             };
             if mail || bell.load(Ordering::Relaxed) {
@@ -135,6 +135,7 @@ impl Body {
             }
             let now = read_clock(&mut unit.own)?;
             if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
+                shared.running.note(slot);
                 update(unit, &mut site, now, &mark)?;
             }
         }
@@ -150,6 +151,7 @@ fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     own.flags |= flag::STARTED;
+    let _runs = site.shared.running.enter(own.cold.key.slot as usize);
     let mut cx = site.context(own);
     match unit::call(|| system.initialize(&mut cx)) {
         Ok(()) => Ok(()),
@@ -195,6 +197,7 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     }
     unit.own.cold.inbox.collect();
     let now = read_clock(&mut unit.own)?;
+    let _runs = site.shared.running.enter(unit.own.cold.key.slot as usize);
     update(unit, site, now, &Mark::enter())
 }
 

@@ -155,6 +155,7 @@ impl Context<'_> {
             }
             None => rest.order.push(key.slot),
         };
+        self.shared.running.name(key.slot as usize, &name);
         rest.index.insert(name, key);
         rest.unstarted = true;
         if in_pass {
@@ -234,6 +235,7 @@ impl Context<'_> {
         else {
             return;
         };
+        let runs = self.shared.running.enter(number as usize);
         shut(&mut unit, |own| Context {
             world: self.world,
             this: Own {
@@ -248,6 +250,7 @@ impl Context<'_> {
             },
             shared: self.shared,
         });
+        drop(runs);
         // Only now may the slot be used again: the shutdown may have registered systems.
         if let Some(slot) = self.lent.slot_mut(number as usize)
             && let Some(next) = slot.generation.checked_add(1)

@@ -9,6 +9,7 @@ use super::deferred::{Deferred, Queue};
 use super::ending::ThreadEnd;
 use super::error::Failure;
 use super::manager::ManagerRef;
+use super::running::Running;
 use crate::base::lock::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use crate::base::user;
 use crate::base::uuid::Uuid;
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) routes: Arc<Routes>,
     pub(crate) deferred: Queue,
     pub(crate) logger: Logger,
+    pub(crate) running: Running,
     /// Stored under `life` together with the protocol's own flag; read without it as a hint.
     stop: AtomicBool,
     life: Mutex<Life>,
@@ -73,6 +75,7 @@ impl Shared {
             manager,
             deferred: Queue::new(),
             logger: Logger::standard(),
+            running: Running::new(),
             stop: AtomicBool::new(false),
             life: Mutex::new(Life {
                 cycle: Lifecycle::new(Box::new(Body::new(world))),
@@ -297,6 +300,10 @@ impl Shared {
             if complete(&life.cycle) {
                 break StopOutcome::Complete;
             }
+            if life.cycle.place() == Place::Claimed {
+                // A pass of a claim has ended, and the claim is held on, maybe for ever: its drop does the rest.
+                break StopOutcome::Requested;
+            }
             match within.map(|time| time.saturating_sub(since.elapsed())) {
                 None => self.changed.wait(&mut life),
                 Some(Duration::ZERO) => break StopOutcome::TimedOut,
@@ -307,6 +314,14 @@ impl Shared {
         };
         life.waiters -= 1;
         outcome
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The error in it is a user's value.
+        let failure = self.life.get_mut().failure.take();
+        let _ = user::release(failure);
     }
 }
 

@@ -8,10 +8,10 @@
 //! | spawned | caller of `start` | `handle` is stored, waiters are woken |
 //! | body given back (torn down, perhaps dropped) | the thread | the protocol's own flags |
 //! | last act | the thread | `done` is set, waiters are woken |
-//! | joined | the first waiter that finds `done` and `handle` | takes `handle`, joins outside the lock, sets `ended`, wakes |
+//! | joined | the first waiter without a limit that finds `done` and `handle` | takes `handle`, joins outside the lock, sets `ended`, wakes |
 //!
 //! An application thread that stops or destroys a threaded container returns after `ended`, so that nothing of the
-//! thread is left. Container code never waits. A thread that nobody joins is detached with its handle.
+//! thread is left; one that waits for a limited time returns after `done`. Container code never waits. A thread that nobody joins is detached with its handle.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -195,33 +195,26 @@ impl Shared {
 
     /// Waits until the container's thread has ended; false when the time ran out. There is nothing to wait for where
     /// no thread was started.
+    ///
+    /// Joining cannot be given up, and a destructor of the user's may block the thread's very end: who has a limit waits
+    /// for the last act only.
     pub(super) fn join(&self, within: Option<Duration>, since: Instant) -> bool {
         let mut life = self.life();
         life.waiters += 1;
         let ended = loop {
-            if !life.cycle.is_threaded() || life.thread.ended {
+            let last_act = within.is_some() && life.thread.done;
+            if !life.cycle.is_threaded() || life.thread.ended || last_act {
                 break true;
             }
-            let left = within.map(|time| time.saturating_sub(since.elapsed()));
-            if life.thread.done
-                && let Some(handle) = life.thread.handle.take()
-            {
-                drop(life);
-                let outcome = leave(handle, left);
-                life = self.life();
-                match outcome {
-                    Ok(()) => {
-                        life.thread.ended = true;
-                        self.notify();
-                    }
-                    Err(handle) => {
-                        life.thread.handle = Some(handle);
-                        break false;
-                    }
+            match within.map(|time| time.saturating_sub(since.elapsed())) {
+                None if life.thread.done && life.thread.handle.is_some() => {
+                    let handle = life.thread.handle.take();
+                    drop(life);
+                    handle.into_iter().for_each(join);
+                    life = self.life();
+                    life.thread.ended = true;
+                    self.notify();
                 }
-                continue;
-            }
-            match left {
                 None => self.wait_for_change(&mut life),
                 Some(Duration::ZERO) => break false,
                 Some(left) => self.wait_for_change_within(&mut life, left),
@@ -260,22 +253,11 @@ impl Shared {
     }
 }
 
-/// Joins a thread that has nothing left to do; gives the handle back when the time runs out first.
-fn leave(handle: JoinHandle<()>, within: Option<Duration>) -> Result<(), JoinHandle<()>> {
-    if let Some(within) = within {
-        let since = Instant::now();
-        // Only destructors of thread locals can be left; there is no way to wait for these but to look.
-        while !handle.is_finished() {
-            if since.elapsed() >= within {
-                return Err(handle);
-            }
-            thread::yield_now();
-        }
-    }
+/// Joins a thread that has nothing left to do but what its thread locals' destructors do.
+fn join(handle: JoinHandle<()>) {
     if let Err(payload) = handle.join() {
         let _ = user::release(payload);
     }
-    Ok(())
 }
 
 /// Sets `done` as the thread's last act, whatever unwinds past it.
@@ -316,7 +298,7 @@ fn run(shared: &Arc<Shared>, interval: u64) {
         let next = schedule.due_hint();
         // Beyond what the clock can tell there is only the stop to wait for.
         let until = origin.checked_add(Duration::from_micros(next));
-        let until = until.unwrap_or_else(|| Instant::now() + Duration::from_secs(365 * 86_400));
+        let until = until.unwrap_or_else(|| Instant::now() + Duration::from_hours(8_760));
         if !shared.sleep(until) {
             return;
         }

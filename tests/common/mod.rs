@@ -1,6 +1,8 @@
 //! What the tests share: a container on a manual clock, a trace of what happened, a system that writes it.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 
+pub mod wait;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
