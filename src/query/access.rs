@@ -56,6 +56,7 @@ pub struct Requests<'a> {
     list: SmallVec<[Request; 8]>,
     fault: Option<QueryError>,
     optional: u32,
+    sets: SmallVec<[u32; 2]>,
 }
 
 impl<'a> Requests<'a> {
@@ -65,6 +66,7 @@ impl<'a> Requests<'a> {
             list: SmallVec::new(),
             fault: None,
             optional: 0,
+            sets: SmallVec::new(),
         }
     }
 
@@ -76,6 +78,7 @@ impl<'a> Requests<'a> {
             });
             return;
         };
+        let sparse = self.sparse(kind);
         let info = self.store.kinds.get(kind);
         let request = Request {
             kind,
@@ -84,7 +87,7 @@ impl<'a> Requests<'a> {
             rust_name: ty.rust_name(),
             access,
             required: self.optional == 0,
-            sparse: info.sparse,
+            sparse,
         };
         let full = self.list.len() == MAX_TERMS;
         match self.list.iter_mut().find(|known| known.kind == kind) {
@@ -99,6 +102,15 @@ impl<'a> Requests<'a> {
             None if full => self.blame(QueryError::TooManyTerms { most: MAX_TERMS }),
             None => self.list.push(request),
         }
+    }
+
+    /// The sparse set of a kind, which the query then reaches.
+    pub(crate) fn sparse(&mut self, kind: KindId) -> Option<u32> {
+        let set = self.store.kinds.get(kind).sparse?;
+        if !self.sets.contains(&set) {
+            self.sets.push(set);
+        }
+        Some(set)
     }
 
     /// Adds the terms that need not be there.
@@ -132,7 +144,10 @@ impl<'a> Requests<'a> {
         }
         self.list
             .sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        Ok(Bound { list: self.list })
+        Ok(Bound {
+            list: self.list,
+            sets: self.sets,
+        })
     }
 }
 
@@ -140,6 +155,8 @@ impl<'a> Requests<'a> {
 #[doc(hidden)]
 pub struct Bound {
     pub(crate) list: SmallVec<[Request; 8]>,
+    /// The sparse sets that terms and filters reach.
+    pub(crate) sets: SmallVec<[u32; 2]>,
 }
 
 /// Where a term finds its kind.

@@ -116,7 +116,10 @@ impl<Q: Query> Query for Option<Q> {
     fn needs(_: &Self::State, _: &mut dyn FnMut(Term)) {}
 
     #[inline]
-    fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+    fn fetch<'w, const WIDTH: usize>(
+        state: &Self::State,
+        cells: &mut Cells<'w, '_, WIDTH>,
+    ) -> Self::Fetch<'w> {
         let present = state.needs.iter().all(|term| cells.has(*term));
         OptionFetch {
             fetch: present.then(|| Q::fetch(&state.inner, cells)),
@@ -276,7 +279,7 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+            fn fetch<'w, const WIDTH: usize>(state: &Self::State, cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
                 ($($term::fetch(&state.$at, cells),)+)
             }
 

@@ -45,7 +45,10 @@ pub trait Query {
     #[doc(hidden)]
     fn needs(state: &Self::State, need: &mut dyn FnMut(Term));
     #[doc(hidden)]
-    fn fetch<'w>(state: &Self::State, cells: &mut Cells<'w>) -> Self::Fetch<'w>;
+    fn fetch<'w, const WIDTH: usize>(
+        state: &Self::State,
+        cells: &mut Cells<'w, '_, WIDTH>,
+    ) -> Self::Fetch<'w>;
     /// All rows of an archetype; those that are written without marks of their own count as written.
     #[doc(hidden)]
     fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_>;
@@ -131,7 +134,11 @@ pub enum WriteFetch<'w, T> {
     },
 }
 
-fn read_fetch<'w, T: Component>(term: Term, cells: &Cells<'w>) -> ReadFetch<'w, T> {
+#[inline]
+fn read_fetch<'w, T: Component, const WIDTH: usize>(
+    term: Term,
+    cells: &Cells<'w, '_, WIDTH>,
+) -> ReadFetch<'w, T> {
     match T::storage() {
         Storage::Table => ReadFetch::Table(cells.read(term)),
         Storage::Sparse => ReadFetch::Sparse(cells.view(term)),
@@ -165,7 +172,11 @@ impl<'w, T: Component> ReadFetch<'w, T> {
     }
 }
 
-fn write_fetch<'w, T: Component>(term: Term, cells: &mut Cells<'w>) -> WriteFetch<'w, T> {
+#[inline]
+fn write_fetch<'w, T: Component, const WIDTH: usize>(
+    term: Term,
+    cells: &mut Cells<'w, '_, WIDTH>,
+) -> WriteFetch<'w, T> {
     let now = cells.now;
     match T::storage() {
         Storage::Table => {
@@ -276,7 +287,7 @@ macro_rules! reference_terms {
         }
 
         #[inline]
-        fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+        fn fetch<'w, const WIDTH: usize>(state: &Term, cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
             read_fetch(*state, cells)
         }
 
@@ -345,7 +356,7 @@ macro_rules! mutable_terms {
             }
 
             #[inline]
-            fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+            fn fetch<'w, const WIDTH: usize>(state: &Term, cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
                 write_fetch(*state, cells)
             }
 
@@ -413,7 +424,10 @@ impl<T: Component> Query for Mut<'_, T> {
     }
 
     #[inline]
-    fn fetch<'w>(state: &Term, cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+    fn fetch<'w, const WIDTH: usize>(
+        state: &Term,
+        cells: &mut Cells<'w, '_, WIDTH>,
+    ) -> Self::Fetch<'w> {
         let now = cells.now;
         match T::storage() {
             Storage::Table => {
@@ -483,7 +497,7 @@ impl Query for Entity {
     fn needs((): &(), _: &mut dyn FnMut(Term)) {}
 
     #[inline]
-    fn fetch<'w>((): &(), cells: &mut Cells<'w>) -> Self::Fetch<'w> {
+    fn fetch<'w, const WIDTH: usize>((): &(), cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
         cells.rows
     }
 

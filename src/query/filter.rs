@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::access::Requests;
+use super::cells::{NumberedView, view_of};
 use crate::store::archetype::Archetype;
 use crate::store::component::{Component, ComponentType};
 use crate::store::kinds::KindId;
@@ -56,7 +57,7 @@ pub trait Timeless: Filter {}
 #[doc(hidden)]
 pub struct FilterRows<'a, 'v> {
     pub(super) archetype: &'a Archetype,
-    pub(super) views: &'v [SparseView<'a>],
+    pub(super) views: &'v [NumberedView<'a>],
     pub(super) since: u64,
 }
 
@@ -73,7 +74,7 @@ impl Wanted {
         let kind = requests.kind(ComponentType::of::<T>());
         Self {
             kind,
-            sparse: kind.and_then(|kind| requests.store.kinds.get(kind).sparse),
+            sparse: kind.and_then(|kind| requests.sparse(kind)),
         }
     }
 
@@ -94,7 +95,7 @@ impl Wanted {
         match self.sparse {
             None => PresenceLens::Table(self.in_table(rows.archetype)),
             Some(set) => PresenceLens::Sparse {
-                view: rows.views.get(set as usize).copied(),
+                view: view_of(rows.views, set),
                 ids: rows.archetype.ids(),
             },
         }
@@ -116,7 +117,7 @@ impl Wanted {
                 }
             }
             Some(set) => {
-                let view = rows.views.get(set as usize).copied();
+                let view = view_of(rows.views, set);
                 TickLens::Sparse {
                     view,
                     ids: rows.archetype.ids(),
@@ -207,15 +208,24 @@ fn bits<T>(rows: &[T], first: usize, test: impl Fn(&T) -> bool) -> u64 {
 }
 
 /// Which of 64 ticks are later than `since`. Most blocks hold none, and 16 are ruled out at a time.
+///
+/// Ticks stay far below 2^63, so the sign of a difference tells, which vectorises without a 64-bit comparison.
 #[inline]
 fn later(ticks: &[u64], first: usize, since: u64) -> u64 {
     let mut word = 0;
     let block = ticks.get(first..).unwrap_or_default();
     let block = &block[..block.len().min(64)];
     for (part, ticks) in block.chunks(16).enumerate() {
-        let newest = ticks.iter().fold(0, |newest, tick| newest.max(*tick));
-        if newest > since {
-            word |= bits(ticks, 0, |tick| *tick > since) << (part * 16);
+        let any = ticks
+            .iter()
+            .fold(0, |any, tick| any | since.wrapping_sub(*tick));
+        if any >> 63 != 0 {
+            let bit = |at: usize, tick: u64| (since.wrapping_sub(tick) >> 63) << at;
+            let bits = ticks
+                .iter()
+                .enumerate()
+                .fold(0, |bits, (at, tick)| bits | bit(at, *tick));
+            word |= bits << (part * 16);
         }
     }
     word

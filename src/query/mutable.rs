@@ -188,6 +188,37 @@ impl<'w, T> Iterator for MutRows<'w, T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.values.size_hint()
     }
+
+    /// Whether ticks are kept is asked once, not for every row.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
+        let now = self.now;
+        match self.ticks {
+            None => self.values.fold(init, |acc, value| {
+                f(
+                    acc,
+                    Mut {
+                        value,
+                        tick: None,
+                        now,
+                    },
+                )
+            }),
+            Some(ticks) => {
+                let rows = self.values.zip(ticks);
+                rows.fold(init, |acc, (value, tick)| {
+                    f(
+                        acc,
+                        Mut {
+                            value,
+                            tick: Some(tick),
+                            now,
+                        },
+                    )
+                })
+            }
+        }
+    }
 }
 
 impl<T> ExactSizeIterator for MutRows<'_, T> {}

@@ -170,7 +170,7 @@ impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
     /// Constant time: slot, archetype, column (for a sparse kind its set).
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<Q::Item<'w>> {
-        let (number, row) = self.store.entities.locate(entity)?;
+        let (number, row) = self.store.entities.place(entity)?;
         // An archetype that does not match lacks a column that the query needs, and the term finds it missing.
         let archetype = self.store.archetypes.get(number)?;
         let core = &self.state.core;

@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::cells::{Cells, EntityRows, entity_at};
+use super::access::MAX_TERMS;
+use super::cells::{Cells, EntityRows, NumberedView, entity_at, view_of};
 use super::fetch::Query;
 use super::filter::{Filter, FilterRows};
 use super::state::{QueryCore, Scratch};
@@ -10,7 +11,6 @@ use crate::base::entity::Entity;
 use crate::store::Store;
 use crate::store::archetype::Archetype;
 use crate::store::entities::Slot;
-use crate::store::sparse::SparseView;
 
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
@@ -21,7 +21,7 @@ pub(super) struct Walk<'w, Q: Query, F: Filter> {
     /// The next match.
     next: usize,
     slots: &'w [Slot],
-    views: SmallVec<[SparseView<'w>; 2]>,
+    views: SmallVec<[NumberedView<'w>; 2]>,
     since: u64,
     now: u64,
 }
@@ -66,13 +66,17 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         } = store;
         let mut views = SmallVec::new();
         if state.by_row {
-            for (number, set) in sparse.iter_mut().enumerate() {
+            let reached = sparse
+                .iter_mut()
+                .enumerate()
+                .map(|(number, set)| (number as u32, set));
+            for (number, set) in reached.filter(|(number, _)| state.bound.sets.contains(number)) {
                 let written = state
                     .bound
                     .list
                     .iter()
-                    .any(|r| r.writes() && r.sparse == Some(number as u32));
-                views.push(if written { set.view_mut() } else { set.view() });
+                    .any(|request| request.writes() && request.sparse == Some(number));
+                views.push((number, if written { set.view_mut() } else { set.view() }));
             }
         }
         Self {
@@ -125,20 +129,27 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
 
     #[inline]
     fn stop(&self, number: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
+        if self.state.width <= 4 {
+            self.stop_with::<4>(number, archetype)
+        } else {
+            self.stop_with::<MAX_TERMS>(number, archetype)
+        }
+    }
+
+    #[inline]
+    fn stop_with<const N: usize>(
+        &self,
+        number: usize,
+        archetype: &'w mut Archetype,
+    ) -> Stop<'w, Q> {
         let (ids, columns) = archetype.parts_mut();
         let rows = EntityRows {
             ids,
             slots: self.slots,
         };
         let positions = self.state.positions_of(number);
-        let mut cells = Cells::exclusive(
-            columns,
-            rows,
-            &self.state.bound,
-            positions,
-            &self.views,
-            self.now,
-        );
+        let requests = &self.state.bound.list;
+        let mut cells = Cells::<N>::new(columns, rows, requests, positions, &self.views, self.now);
         let marks_rows = cells.marks_rows;
         let fetch = Q::fetch(&self.state.query, &mut cells);
         Stop {
@@ -156,7 +167,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             self.state
                 .needs_sparse
                 .iter()
-                .filter_map(|set| self.views.get(*set as usize))
+                .filter_map(|set| view_of(&self.views, *set))
         };
         if needed().any(|view| view.count(number) == 0) {
             return false;

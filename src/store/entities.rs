@@ -94,6 +94,15 @@ impl Entities {
         self.locate(entity).is_some()
     }
 
+    /// The same where the caller asks for the archetype with the number, and takes none for an answer: that of an id
+    /// that is reserved, free or retired is beyond all archetypes.
+    #[inline]
+    pub(crate) fn place(&self, entity: Entity) -> Option<(usize, usize)> {
+        let slot = self.slots.get(entity.index() as usize)?;
+        (slot.generation == entity.generation())
+            .then_some(((slot.place & PLACE) as usize, slot.row as usize))
+    }
+
     /// The live entity in a slot.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> Option<Entity> {
@@ -203,7 +212,7 @@ impl Entities {
         self.live += count;
     }
 
-    /// An id that is nobody's until it is [placed](Self::place).
+    /// An id that is nobody's until it is [settled](Self::settle).
     pub(super) fn reserve(&mut self) -> Result<Entity, OutOfSlots> {
         let entity = self.issue(RESERVED, 0)?;
         self.reserved += 1;
@@ -217,7 +226,7 @@ impl Entities {
     }
 
     /// Makes a reserved id a live entity.
-    pub(super) fn place(&mut self, entity: Entity, archetype: u32, row: u32) {
+    pub(super) fn settle(&mut self, entity: Entity, archetype: u32, row: u32) {
         debug_assert!(self.is_reserved(entity), "the caller asks first");
         self.reserved -= 1;
         self.live += 1;

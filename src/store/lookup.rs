@@ -10,7 +10,7 @@ use crate::base::entity::Entity;
 impl Store {
     #[inline]
     pub(crate) fn get<T: Component>(&self, entity: Entity) -> Option<&T> {
-        let (number, row) = self.entities.locate(entity)?;
+        let (number, row) = self.entities.place(entity)?;
         if T::storage() == Storage::Sparse {
             let set = &self.sparse[self.own_set::<T>()?];
             return set.column().values::<T>()?.get(set.row(entity.index())?);
@@ -22,7 +22,7 @@ impl Store {
 
     #[inline]
     pub(crate) fn get_mut<T: Component>(&mut self, entity: Entity) -> Option<&mut T> {
-        let (number, row) = self.entities.locate(entity)?;
+        let (number, row) = self.entities.place(entity)?;
         let now = self.tick;
         if T::storage() == Storage::Sparse {
             let set = self.own_set::<T>()?;
@@ -43,7 +43,7 @@ impl Store {
     /// The component under a name, if it is a `T`.
     #[inline]
     pub(crate) fn get_named<T: Component>(&self, entity: Entity, name: &str) -> Option<&T> {
-        let (number, row) = self.entities.locate(entity)?;
+        let (number, row) = self.entities.place(entity)?;
         if T::storage() == Storage::Sparse {
             let set = &self.sparse[self
                 .kinds
@@ -143,25 +143,36 @@ impl Store {
         self.get::<T>(entity).is_some()
     }
 
-    /// All kinds of an entity, sorted by the bytes of their names.
-    pub(crate) fn kinds_at(&self, entity: Entity) -> Vec<KindId> {
-        let Some((number, _)) = self.entities.locate(entity) else {
-            return Vec::new();
-        };
-        let mut kinds: Vec<KindId> = self.archetypes[number]
-            .columns()
+    /// The components of an entity with their kinds, sorted by the bytes of the kinds' names.
+    pub(crate) fn components_of(
+        &self,
+        entity: Entity,
+    ) -> impl Iterator<Item = (KindId, &dyn Component)> {
+        let place = self.entities.locate(entity);
+        let columns = place.map_or(&[][..], |(number, _)| self.archetypes[number].columns());
+        let row = place.map_or(0, |(_, row)| row);
+        let in_columns = columns
             .iter()
-            .map(super::column::Column::kind)
-            .collect();
-        if self.entities.is_sparse(entity.index()) {
-            let sets = self
-                .sparse
-                .iter()
-                .filter(|set| set.row(entity.index()).is_some());
-            kinds.extend(sets.map(super::sparse::SparseSet::kind));
-            kinds.sort_by(|a, b| self.kinds.get(*a).name.cmp(&self.kinds.get(*b).name));
-        }
-        kinds
+            .filter_map(move |column| Some((column.kind(), column.component(row)?)));
+        // Columns are sorted already; only an entity with sparse components needs more than a walk along them.
+        let sparse = if place.is_some() && self.entities.is_sparse(entity.index()) {
+            let mut all: Vec<_> = in_columns.clone().collect();
+            all.extend(self.sparse.iter().filter_map(|set| {
+                Some((
+                    set.kind(),
+                    set.column().component(set.row(entity.index())?)?,
+                ))
+            }));
+            all.sort_by(|a, b| self.kinds.get(a.0).name.cmp(&self.kinds.get(b.0).name));
+            Some(all)
+        } else {
+            None
+        };
+        let plain = sparse.is_none().then_some(in_columns);
+        sparse
+            .into_iter()
+            .flatten()
+            .chain(plain.into_iter().flatten())
     }
 }
 

@@ -155,7 +155,7 @@ impl Store {
         }
         let info = self.known_bundle::<B>()?;
         self.fill_new(info, bundle, |entities, archetype, row| {
-            entities.place(entity, archetype, row);
+            entities.settle(entity, archetype, row);
             Ok(entity)
         })?;
         Ok(true)
@@ -370,7 +370,7 @@ impl Store {
         let number = self.archetype_of(&self.table_kinds(&kinds));
         let now = self.tick;
         let archetype = &mut self.archetypes[number as usize];
-        self.entities.place(entity, number, archetype.len() as u32);
+        self.entities.settle(entity, number, archetype.len() as u32);
         let (ids, _) = archetype.ids_and_columns_mut();
         ids.push(entity.index());
         for (kind, value) in components {

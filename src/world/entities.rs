@@ -431,11 +431,9 @@ impl<'w> EntityRef<'w> {
 
     /// Its components with their type names, sorted by the bytes of the names.
     pub fn components(&self) -> impl Iterator<Item = (&'w str, &'w dyn Component)> {
-        let (store, id) = (&self.world.store, self.id);
-        let kinds = store.kinds_at(id).into_iter();
-        kinds.filter_map(move |kind| {
-            Some((&*store.kinds.get(kind).name, store.component_of(id, kind)?))
-        })
+        let store = &self.world.store;
+        let components = store.components_of(self.id);
+        components.map(|(kind, component)| (&*store.kinds.get(kind).name, component))
     }
 
     /// Its `T`.

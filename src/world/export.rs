@@ -14,7 +14,6 @@ use super::references;
 use crate::base::entity::Entity;
 use crate::store::Store;
 use crate::store::handles::EntityHandle;
-use crate::store::kinds::KindId;
 
 /// What becomes of a reference to an entity that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -57,9 +56,11 @@ impl World {
             .find(&self.store)
             .filter(|entity| self.store.entities.is_live(*entity))?;
         let fault = RefCell::new(None);
+        let handle = self.store.handles.of(entity, &self.store.entities);
         serde_json::to_value(EntityExport {
             store: &self.store,
             entity,
+            handle: &handle,
             dangling: Dangling::Null,
             fault: &fault,
         })
@@ -133,16 +134,14 @@ impl Serialize for EntitiesExport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.sorted.len()))?;
         for (handle, entity) in &self.sorted {
-            let (store, dangling, fault) = (self.store, self.dangling, &self.fault);
-            map.serialize_entry(
-                handle.as_str(),
-                &EntityExport {
-                    store,
-                    entity: *entity,
-                    dangling,
-                    fault,
-                },
-            )?;
+            let export = EntityExport {
+                store: self.store,
+                entity: *entity,
+                handle,
+                dangling: self.dangling,
+                fault: &self.fault,
+            };
+            map.serialize_entry(handle.as_str(), &export)?;
         }
         map.end()
     }
@@ -151,45 +150,32 @@ impl Serialize for EntitiesExport<'_> {
 struct EntityExport<'a> {
     store: &'a Store,
     entity: Entity,
+    handle: &'a str,
     dangling: Dangling,
     fault: &'a RefCell<Option<ExportError>>,
 }
 
 impl Serialize for EntityExport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kinds = self.store.kinds_at(self.entity);
-        let handle = self.store.handles.of(self.entity, &self.store.entities);
         let mut map = serializer.serialize_map(None)?;
-        if !kinds.is_empty() {
-            map.serialize_entry(
-                "Components",
-                &ComponentsExport {
-                    of: self,
-                    kinds: &kinds,
-                    handle: &handle,
-                },
-            )?;
+        if self.store.components_of(self.entity).next().is_some() {
+            map.serialize_entry("Components", &ComponentsExport { of: self })?;
         }
-        map.serialize_entry("Handle", handle.as_str())?;
+        map.serialize_entry("Handle", self.handle)?;
         map.end()
     }
 }
 
 struct ComponentsExport<'a> {
     of: &'a EntityExport<'a>,
-    kinds: &'a [KindId],
-    handle: &'a str,
 }
 
 impl Serialize for ComponentsExport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let store = self.of.store;
-        let mut map = serializer.serialize_map(Some(self.kinds.len()))?;
-        for kind in self.kinds {
-            let Some(component) = store.component_of(self.of.entity, *kind) else {
-                continue;
-            };
-            let kind = store.kinds.get(*kind);
+        let mut map = serializer.serialize_map(None)?;
+        for (kind, component) in store.components_of(self.of.entity) {
+            let kind = store.kinds.get(kind);
             let mut value = component.export();
             for field in kind.ty.entity_fields() {
                 references::visit(&mut value, field, &mut |place, path| {
@@ -220,7 +206,8 @@ impl ComponentsExport<'_> {
             (None, Dangling::Null) => *place = Value::Null,
             (None, Dangling::Error) => {
                 let path =
-                    references::pointer(&["Entities", self.handle, "Components", type_name]) + path;
+                    references::pointer(&["Entities", self.of.handle, "Components", type_name])
+                        + path;
                 *self.of.fault.borrow_mut() = Some(ExportError::DanglingReference { path });
                 return Err(());
             }
