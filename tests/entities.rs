@@ -530,3 +530,16 @@ fn a_new_entity_shows_nothing_of_the_dead_one() {
     assert_eq!(readers.iter(&mut world).unwrap().count(), 0);
     assert_eq!(world.components("Speed").count(), 0);
 }
+
+#[test]
+fn a_batch_that_never_ends_is_refused_when_the_slots_do_not_suffice() {
+    let mut world = World::with_slot_limit(3);
+    world.spawn(());
+    // spec: ENT-03, ENT-06
+    assert!(matches!(
+        world.try_spawn_batch(std::iter::repeat_with(|| ())),
+        Err(ecs::EntityError::OutOfSlots { limit: 3, .. })
+    ));
+    assert_eq!(world.len(), 1);
+    assert_eq!(world.spawn_batch([(), ()]).len(), 2);
+}

@@ -10,7 +10,6 @@ use super::state::{QueryState, QueryStatistics};
 use super::walk::Walk;
 use crate::base::entity::Entity;
 use crate::store::Store;
-use crate::store::sparse::SparseSet;
 
 impl<Q: Query, F: Filter> QueryState<Q, F> {
     /// Several entities' items. Filters that tell rows apart are applied as a run would, without counting as one.
@@ -39,7 +38,10 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         }
         // Every row is judged before the first is handed out, so that what is refused does not count as written.
         if self.core.by_row {
-            let views: SmallVec<[_; 8]> = store.sparse.iter().map(SparseSet::view).collect();
+            let sets = self.core.bound.sets.iter();
+            let views: SmallVec<[_; 2]> = sets
+                .map(|set| (*set, store.sparse[*set as usize].view()))
+                .collect();
             for (place, row, at) in places {
                 if !self.core.passes(store, &views, place, row) {
                     return Err(QueryError::NoMatch {

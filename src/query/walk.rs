@@ -207,7 +207,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
     pub(super) fn passes(
         &self,
         store: &Store,
-        views: &[SparseView<'_>],
+        views: &[NumberedView<'_>],
         place: usize,
         row: usize,
     ) -> bool {
@@ -225,7 +225,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             since: self.last_run,
         };
         let lens = F::lens(&self.filter, &rows);
-        let needed = |set: &u32| views.get(*set as usize).is_some_and(|view| view.has(id));
+        let needed = |set: &u32| view_of(views, *set).is_some_and(|view| view.has(id));
         self.needs_sparse.iter().all(needed)
             && F::word(&lens, row - row % 64) & (1 << (row % 64)) != 0
     }

@@ -56,17 +56,19 @@ impl Store {
         let mut rows = 0;
         let mut panics = FirstPanic::default();
         let (ids, columns) = archetype.ids_and_columns_mut();
-        if let Some(mut target) =
-            I::Item::columns(&mut ColumnTaker::new(columns, &info.destinations))
-        {
+        let slots = self.entities.remaining();
+        if let Some(target) = I::Item::columns(&mut ColumnTaker::new(columns, &info.destinations)) {
             panics.run(|| {
-                for bundle in bundles {
+                // Moved in, or every push loads the references again.
+                let mut target = target;
+                // One more than there are slots for is enough to know that they do not suffice.
+                for bundle in bundles.take(slots.saturating_add(1)) {
                     bundle.push(&mut target);
                     rows += 1;
                 }
             });
         }
-        if self.entities.remaining() >= rows {
+        if slots >= rows {
             self.entities
                 .alloc_rows(number, first as u32, rows as u32, ids);
         }

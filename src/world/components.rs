@@ -214,7 +214,7 @@ impl World {
         self.store.component_mut(entity, type_name)
     }
 
-    /// Whether the entity has a `T` under its own name.
+    /// Whether the entity has a `T` under its own name. [`has_named`](Self::has_named) compares the name alone.
     #[inline]
     pub fn has<T: Component>(&self, key: impl EntityKey) -> bool {
         key.find(&self.store)

@@ -177,7 +177,8 @@ impl World {
     /// Makes an entity for each bundle, or none.
     ///
     /// # Errors
-    /// [`EntityError::Bundle`], [`EntityError::OutOfSlots`] when there are not enough for all.
+    /// [`EntityError::Bundle`], [`EntityError::OutOfSlots`] when there are not enough for all; of an iterator that goes on
+    /// for ever no more is taken then.
     pub fn try_spawn_batch<I>(&mut self, bundles: I) -> Result<SpawnedEntities<'_>, EntityError>
     where
         I: IntoIterator,
