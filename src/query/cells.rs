@@ -4,7 +4,7 @@
     reason = "measured: else 75 ns for every archetype visited"
 )]
 
-use super::access::{Access, Request, Term};
+use super::access::{Access, Term};
 use crate::base::entity::Entity;
 use crate::store::column::Column;
 use crate::store::component::Component;
@@ -134,7 +134,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
     pub(super) fn new(
         mut columns: &'w mut [Column],
         rows: EntityRows<'w>,
-        requests: &[Request],
+        accesses: &[Access],
         positions: &[u16],
         views: &'v [NumberedView<'w>],
         now: u64,
@@ -142,7 +142,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
         let mut cells = [const { Cell::Empty }; N];
         let mut marks_rows = false;
         let mut base = 0;
-        for ((request, &position), cell) in requests.iter().zip(positions).zip(&mut cells) {
+        for ((&access, &position), cell) in accesses.iter().zip(positions).zip(&mut cells) {
             if position == ABSENT {
                 continue;
             }
@@ -159,10 +159,10 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
             };
             columns = rest;
             base = position + 1;
-            if request.access == Access::Read {
+            if access == Access::Read {
                 *cell = Cell::Shared(column);
             } else {
-                marks_rows |= request.access == Access::Write && column.ticks().is_some();
+                marks_rows |= access == Access::Write && column.ticks().is_some();
                 *cell = Cell::Exclusive(column);
             }
         }

@@ -179,7 +179,7 @@ impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
         let place = Place {
             archetype,
             positions: &core.positions,
-            first: number * core.width,
+            first: number * core.accesses.len(),
             row,
             entity,
             sparse: &self.store.sparse,

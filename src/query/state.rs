@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::access::{Bound, Requests};
+use super::access::{Access, Bound, Requests};
 use super::cells::ABSENT;
 use super::error::QueryError;
 use super::fetch::Query;
@@ -57,8 +57,8 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     epoch: u64,
     seen: usize,
     pub(super) bound: Bound,
-    /// The number of requests.
-    pub(super) width: usize,
+    /// How each request reaches its kind: what an iteration needs of them.
+    pub(super) accesses: Box<[Access]>,
     pub(super) query: Q::State,
     pub(super) filter: F::State,
     /// The numbers of the matching archetypes, ascending.
@@ -90,7 +90,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             world: store.id(),
             epoch: store.epoch(),
             seen: 0,
-            width: bound.list.len(),
+            accesses: bound.list.iter().map(|request| request.access).collect(),
             bound,
             query,
             filter,
@@ -168,8 +168,9 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
     /// The columns of an archetype.
     #[inline]
     pub(super) fn positions_of(&self, archetype: usize) -> &[u16] {
+        let width = self.accesses.len();
         self.positions
-            .get(archetype * self.width..(archetype + 1) * self.width)
+            .get(archetype * width..(archetype + 1) * width)
             .unwrap_or_default()
     }
 

@@ -129,7 +129,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
 
     #[inline]
     fn stop(&self, number: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
-        if self.state.width <= 4 {
+        if self.state.accesses.len() <= 4 {
             self.stop_with::<4>(number, archetype)
         } else {
             self.stop_with::<MAX_TERMS>(number, archetype)
@@ -148,8 +148,9 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             slots: self.slots,
         };
         let positions = self.state.positions_of(number);
-        let requests = &self.state.bound.list;
-        let mut cells = Cells::<N>::new(columns, rows, requests, positions, &self.views, self.now);
+        let accesses = &self.state.accesses;
+        let views: &[NumberedView<'w>] = if self.state.by_row { &self.views } else { &[] };
+        let mut cells = Cells::<N>::new(columns, rows, accesses, positions, views, self.now);
         let marks_rows = cells.marks_rows;
         let fetch = Q::fetch(&self.state.query, &mut cells);
         Stop {
