@@ -176,7 +176,7 @@ impl State {
     }
 
     fn step(&mut self, script: &mut Script<'_>) {
-        match script.below(28) {
+        match script.below(38) {
             0..=2 => with_bundle!(script.byte(), T => self.spawn::<T>(script)),
             3 | 4 => with_bundle!(script.byte(), T => self.spawn_named::<T>(script)),
             5 => with_bundle!(script.byte(), T => self.spawn_batch::<T>(script)),

@@ -17,12 +17,12 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         max_shrink_iters: 4000,
-        cases: std::env::var("PROPTEST_CASES").map_or(100, |cases| cases.parse().unwrap()),
+        cases: std::env::var("PROPTEST_CASES").map_or(200, |cases| cases.parse().unwrap()),
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn the_world_and_the_model_agree(script in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn the_world_and_the_model_agree(script in proptest::collection::vec(any::<u8>(), 0..600)) {
         kinds::quiet_armed_panics();
         interpreter::run(&script);
     }

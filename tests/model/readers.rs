@@ -52,9 +52,9 @@ impl Readers {
         maker: &mut Maker,
         script: &mut Script<'_>,
     ) {
-        match script.below(12) {
-            0 => self.changed(world, naive, script),
-            1 => run_reader!(self.added, world, naive, since, iter => {
+        match script.below(16) {
+            0 | 12 | 13 => self.changed(world, naive, script),
+            1 | 14 => run_reader!(self.added, world, naive, since, iter => {
                 let expected: Vec<_> = naive
                     .holders(KIND_A)
                     .filter(|(_, cell)| cell.added > since)
@@ -63,7 +63,7 @@ impl Readers {
                 // spec: LOOK-09
                 assert_eq!(iter.collect::<Vec<_>>(), expected, "added since {since}");
             }),
-            2 => run_reader!(self.sparse, world, naive, since, iter => {
+            2 | 15 => run_reader!(self.sparse, world, naive, since, iter => {
                 let found: Vec<_> = iter.map(|(entity, s)| (entity, s.payload())).collect();
                 // spec: LOOK-09, COMP-12
                 assert_eq!(found, written(naive, KIND_S, since), "written since {since}");
