@@ -77,27 +77,27 @@ impl Store {
         outcome
     }
 
+    /// They wait until all are there: what is spawned and has to go again would count as lost.
     fn spawn_one_by_one<I>(&mut self, number: u32, bundles: I) -> Result<Spawned, Box<SpawnFault>>
     where
         I: Iterator,
         I::Item: Bundle,
     {
         let first = self.archetypes[number as usize].len();
-        for bundle in bundles {
-            if self.entities.remaining() == 0 {
-                let mut panics = FirstPanic::default();
-                while let Some(&index) = self.archetypes[number as usize].ids().get(first) {
-                    let Some(entity) = self.entities.at(index) else {
-                        break;
-                    };
-                    panics.run(|| self.despawn(entity));
-                }
+        let mut panics = FirstPanic::default();
+        let mut waiting = Vec::with_capacity(bundles.size_hint().0);
+        panics.run(|| bundles.for_each(|bundle| waiting.push(bundle)));
+        if self.entities.remaining() < waiting.len() {
+            for bundle in waiting {
                 panics.drop_value(bundle);
-                panics.resume();
-                return Err(Box::new(SpawnFault::OutOfSlots));
             }
+            panics.resume();
+            return Err(Box::new(SpawnFault::OutOfSlots));
+        }
+        for bundle in waiting {
             self.spawn(bundle)?;
         }
+        panics.resume();
         Ok(Spawned {
             archetype: number as usize,
             first,

@@ -79,7 +79,9 @@ impl State {
         let (bundles, cells): (Vec<T>, Vec<_>) = made.into_iter().unzip();
         // An iterator that does not know its length is refused only when the slots run out.
         let known = script.chance(160);
-        if count <= remaining || !known {
+        let armed = cells.iter().flatten().filter(|(_, cell)| cell.armed);
+        let bearable = armed.count() < 2;
+        if count <= remaining || (!known && bearable) {
             let mut kinds = Vec::new();
             T::kinds(&mut kinds);
             self.naive.archetype_of_bundle(&kinds);
@@ -91,13 +93,7 @@ impl State {
             for (entity, cells) in ids.into_iter().zip(cells) {
                 self.born(entity, cells);
             }
-        } else if cells
-            .iter()
-            .flatten()
-            .filter(|(_, cell)| cell.armed)
-            .count()
-            < 2
-        {
+        } else if bearable {
             let gone: Vec<Cell> = cells.into_iter().flat_map(cells_only).collect();
             let before = self.world.statistics();
             let refused = dropping(&gone, || {

@@ -225,3 +225,35 @@ fn an_optional_group_over_a_sparse_kind_stays_in_step() {
     // spec: LOOK-09
     assert_eq!(found, expected, "only what was yielded counts as written");
 }
+
+/// A refusal counts nothing as written, wherever in the list the reason stands.
+#[test]
+fn several_at_once_that_are_refused_are_not_written() {
+    let mut world = World::new();
+    let full = world.spawn((A(1), S(1)));
+    let bare = world.spawn(A(2));
+    let other = world.spawn((A(3), S(3), B(3)));
+    let mut written = world
+        .prepare_filtered::<Entity, Or<(Changed<A>, Changed<S>)>>()
+        .unwrap();
+    assert_eq!(written.iter(&mut world).unwrap().count(), 3);
+    for list in [
+        [full, bare, other],
+        [other, full, bare],
+        [bare, other, full],
+    ] {
+        let refused = world.query_many::<(&mut A, &mut S), 3>(list).unwrap_err();
+        // spec: LOOK-14
+        assert_eq!(refused, QueryError::NoMatch { entity: bare });
+        // spec: LOOK-09, LOOK-14
+        assert_eq!(written.iter(&mut world).unwrap().count(), 0);
+    }
+    world
+        .query_many::<(&mut A, &mut S), 2>([other, full])
+        .unwrap();
+    // spec: LOOK-09, LOOK-14
+    assert_eq!(
+        written.iter(&mut world).unwrap().collect::<Vec<_>>(),
+        [full, other]
+    );
+}

@@ -83,3 +83,18 @@ fn a_reader_sees_nothing_from_before_it() {
         }
     }
 }
+
+/// A batch that is refused made nothing that could be lost.
+#[test]
+fn a_refused_batch_is_no_loss() {
+    let mut world = World::with_slot_limit(2);
+    let mut lost = world.removed_reader::<S>().unwrap();
+    let unknown = (0..5).filter(|at| *at != 1);
+    assert!(
+        world
+            .try_spawn_batch(unknown.map(|at| (S(at), A(at))))
+            .is_err()
+    );
+    // spec: ENT-06, LOOK-15
+    assert_eq!(lost.next(&mut world).unwrap(), None);
+}
