@@ -174,6 +174,7 @@ impl World {
     /// # let mut world = World::new();
     /// # let entity = world.spawn(Health(10));
     /// let health = world.get::<Health>(entity).unwrap();
+    /// # // spec: LOOK-11
     /// world.insert(entity, Health(7)).unwrap();
     /// println!("{}", health.0);
     /// ```

@@ -29,6 +29,20 @@ impl World {
     ///     position.0 += velocity.map_or(0.0, |velocity| velocity.0);
     /// }
     /// ```
+    ///
+    /// While it runs the world is borrowed: its structure cannot change under it. Note what is to be removed in
+    /// [`RemovalMarks`](crate::RemovalMarks), or collect ids first.
+    ///
+    /// ```compile_fail,E0499
+    /// # use ecs::{Component, Entity, Value, World, json};
+    /// # struct Health(u32);
+    /// # impl Component for Health { fn type_name() -> &'static str { "Health" } fn export(&self) -> Value { json!(self.0) } }
+    /// # let mut world = World::new();
+    /// for (entity, health) in world.query::<(Entity, &Health)>() {
+    /// # // spec: LOOK-10
+    ///     world.despawn(entity);
+    /// }
+    /// ```
     #[inline]
     #[track_caller]
     pub fn query<Q: Query + 'static>(&mut self) -> QueryIter<'_, Q> {
