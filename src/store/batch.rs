@@ -86,8 +86,11 @@ impl Store {
         let first = self.archetypes[number as usize].len();
         let mut panics = FirstPanic::default();
         let mut waiting = Vec::with_capacity(bundles.size_hint().0);
+        let slots = self.entities.remaining();
+        // One more than there are slots for is enough to know that they do not suffice.
+        let bundles = bundles.take(slots.saturating_add(1));
         panics.run(|| bundles.for_each(|bundle| waiting.push(bundle)));
-        if self.entities.remaining() < waiting.len() {
+        if slots < waiting.len() {
             for bundle in waiting {
                 panics.drop_value(bundle);
             }

@@ -95,6 +95,9 @@ fn a_refused_batch_is_no_loss() {
             .try_spawn_batch(unknown.map(|at| (S(at), A(at))))
             .is_err()
     );
+    let endless = std::iter::repeat_with(|| S(1)).filter(|_| true);
+    // spec: ENT-06
+    assert!(world.try_spawn_batch(endless).is_err());
     // spec: ENT-06, LOOK-15
     assert_eq!(lost.next(&mut world).unwrap(), None);
 }
