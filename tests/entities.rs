@@ -538,7 +538,7 @@ fn a_batch_that_never_ends_is_refused_when_the_slots_do_not_suffice() {
     // spec: ENT-03, ENT-06
     assert!(matches!(
         world.try_spawn_batch(std::iter::repeat_with(|| ())),
-        Err(ecs::EntityError::OutOfSlots { limit: 3, .. })
+        Err(EntityError::OutOfSlots { limit: 3, .. })
     ));
     assert_eq!(world.len(), 1);
     assert_eq!(world.spawn_batch([(), ()]).len(), 2);

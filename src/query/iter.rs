@@ -138,7 +138,8 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
 
     /// The matches in pieces of at most `size` rows (at least one), which may go to different threads.
     ///
-    /// Together they yield what the iterator yields, each item once.
+    /// Together they yield what the iterator yields, each item once. Where a kind is tracked, a batch counts as written
+    /// when it is given out.
     ///
     /// ```
     /// # use ecs::{Component, Value, World, json};

@@ -56,7 +56,8 @@ pub trait Component: AnyComponent {
     where
         Self: Sized;
 
-    /// The component as JSON.
+    /// The component as JSON. What is nested more deeply than 127 levels cannot be imported, and a value of many
+    /// thousand levels overflows the stack of whoever prints or drops it.
     fn export(&self) -> Value;
 
     /// How components of this type are kept; [`Storage::Table`] unless told otherwise.
