@@ -18,6 +18,8 @@
 //! | `destroy`, application thread (sets stop, destroy) | → T here, → G | requested | wait | wait | wait | wait | complete |
 //! | `destroy`, container code | → T here, → G | requested | requested | requested | requested | requested | complete |
 //!
+//! Who waits for the pass of a claim, and finds C when it has ended, waits no longer: that is "requested".
+//!
 //! Flags only ever go up: `stop` asked for, `torn` the one teardown has begun, `destroy` the owner has let go,
 //! `threaded` a start has taken effect.
 

@@ -51,7 +51,7 @@ fn from_the_application(name: &str, state: State, action: Action) {
     let caller = spawn(call);
     if waits(state, action) {
         until(&format!("the request ({what})"), || scene.is_asked(action));
-        // spec: STOP-02, STOP-10, MGR-03
+        // spec: STOP-02, STOP-10, MGR-03, LCK-03
         assert!(caller.try_join().is_none(), "{what}");
         scene.go_on();
     }
@@ -103,7 +103,7 @@ fn from_container_code(name: &str, state: State, action: Action, host: Host) {
         }),
     );
     drive(host.place, &container, threaded, &what);
-    // spec: STOP-06, STOP-11, STOP-15, MGR-04
+    // spec: STOP-06, STOP-11, STOP-15, MGR-04, LCK-03
     let outcome = receive(&outcomes, &what).flatten();
     if action == Action::Stop {
         // spec: STOP-06, STOP-10

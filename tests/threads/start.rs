@@ -1,12 +1,14 @@
 //! Starting: once, in the right order, with the right refusals.
 
+use std::cell::{Cell, RefCell};
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ecs::{
-    AccessError, ContainerState, Manager, OwnedContainer, StartError, StopOutcome, UpdateError,
+    AccessError, ContainerState, Context, Manager, OwnedContainer, Register, StartError,
+    StopOutcome, System, SystemResult, UpdateError,
 };
 
 use super::common::wait::{Flag, bounded, no_thread_named, receive, threads_named, until};
@@ -325,4 +327,34 @@ fn child_without_threads() {
     assert_eq!(owned.stop(), StopOutcome::Complete);
     assert_eq!(trace.line(), "a.init a.update a.shutdown");
     println!("refused and in order");
+}
+
+#[test]
+fn a_systems_own_state_needs_no_lock() {
+    /// `Send`, but neither `Sync` nor locked.
+    #[derive(Default)]
+    struct Plain {
+        updates: Cell<u32>,
+        names: RefCell<Vec<String>>,
+    }
+    impl System for Plain {
+        fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
+            self.updates.set(self.updates.get() + 1);
+            self.names.borrow_mut().push(cx.this.handle().to_owned());
+            Ok(())
+        }
+    }
+    let owned = container("rt-plain", vec![]);
+    let mut claim = owned.claim().unwrap();
+    claim
+        .add_system(Plain::default().named("plain").every_pass())
+        .unwrap();
+    claim.start_with(ms(1)).unwrap();
+    let pass = owned.defer_ticket(|_| Ok(()));
+    bounded("a pass", move || pass.wait()).unwrap();
+    owned.stop();
+    let mut claim = owned.claim().unwrap();
+    let plain = claim.system::<Plain>("plain").unwrap();
+    // spec: THD-02, STOP-09
+    assert!(plain.updates.get() > 0 && plain.names.borrow().len() == plain.updates.get() as usize);
 }
