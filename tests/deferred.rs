@@ -281,3 +281,23 @@ fn a_ticket_is_waited_for_on_another_thread() {
     // spec: DEF-11
     assert_eq!(waiter.join().unwrap(), Ok(Arc::new(7)));
 }
+
+#[test]
+fn a_ticket_tells_a_failure_whose_text_panics() {
+    #[derive(Debug)]
+    struct Mute;
+    impl std::fmt::Display for Mute {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("on purpose");
+        }
+    }
+    impl std::error::Error for Mute {}
+    let (owned, _) = manual("main");
+    let ticket = owned.defer_ticket(|_| -> Result<(), BoxError> { Err(Mute.into()) });
+    assert!(owned.update().is_err());
+    // spec: DEF-11, FAIL-06
+    assert!(matches!(
+        ticket.try_take(),
+        Some(Err(TicketError::Failed { text })) if text.ends_with("on purpose")
+    ));
+}

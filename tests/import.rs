@@ -253,6 +253,15 @@ fn a_bad_component_is_refused_at_its_place() {
         own_name, "/Entities/x/Components/Data", Kind::UnknownType { .. },
         id, "/Entities/x/Components/Parent", Kind::BadValue { .. },
     }
+    // A number is no handle, not even the id of a living entity or the text of a handle.
+    let mut world = original();
+    world.spawn_named("7", ()).unwrap();
+    for number in [7, world.find("a").unwrap().to_bits()] {
+        let saved = entity("x", &format!(r#""Parent":{number}"#));
+        let kind = refused(&mut world, &saved, "/Entities/x/Components/Parent");
+        // spec: EXP-07
+        assert!(matches!(kind, Kind::BadValue { .. }));
+    }
     let mut world = World::new();
     import_text(&mut world, &entity("x", r#""Heat":null"#)).unwrap();
     // spec: EXP-04
@@ -423,4 +432,34 @@ fn handles_of_ids_to_come_are_refused_and_slots_may_run_out() {
     // spec: EXP-05, ENT-10
     import_text(&mut world, &entity(&handle, "")).unwrap();
     assert!(world.find(&handle).is_some_and(|entity| entity != named));
+}
+
+#[test]
+fn two_pointers_may_lead_to_one_entity() {
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Team(Vec<Entity>);
+    impl ecs::Component for Team {
+        fn type_name() -> &'static str {
+            "Team"
+        }
+        fn export(&self) -> Value {
+            json!(self)
+        }
+        fn entity_fields() -> &'static [&'static str] {
+            &["/*", "/0"]
+        }
+    }
+    let types = ecs::ComponentRegistry::new().with::<Team>();
+    let mut world = World::new();
+    let a = world.spawn_named("a", ()).unwrap();
+    world.insert(a, Team(vec![a, a])).unwrap();
+    let saved = world.export();
+    assert_eq!(
+        saved["Entities"]["a"]["Components"]["Team"],
+        json!(["a", "a"])
+    );
+    let mut copy = World::new();
+    copy.import(&types, &saved).unwrap();
+    // spec: EXP-05, EXP-07
+    assert_eq!(copy.export(), saved);
 }

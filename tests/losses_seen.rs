@@ -147,6 +147,14 @@ fn a_refused_batch_loses_nothing<const S: bool>() {
     // spec: LOOK-15, ERR-01
     assert_eq!(read(&mut reader, &mut world), []);
     assert_eq!(world.query::<Entity>().collect::<Vec<_>>(), [kept]);
+    // An iterator that does not know its length is refused half-way, and its first entities were never there.
+    let unknown = (0..9).map(Health::<S>).filter(|_| true);
+    assert!(world.try_spawn_batch(unknown).is_err());
+    // spec: LOOK-15, ERR-01
+    assert_eq!(read(&mut reader, &mut world), []);
+    world.despawn(kept);
+    // spec: LOOK-15
+    assert_eq!(read(&mut reader, &mut world), [kept]);
 }
 
 fn a_panicking_drop_is_a_loss<const S: bool>() {

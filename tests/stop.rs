@@ -533,3 +533,15 @@ fn a_claim_gives_back_and_moves_between_threads() {
     // spec: RUN-06
     stage.owned.claim().unwrap().world().spawn(());
 }
+
+#[test]
+fn a_system_registered_after_a_stop_takes_no_mail() {
+    let (owned, _) = manual("main");
+    owned.stop();
+    let mut claim = owned.claim().unwrap();
+    claim.add_system(ecs::system("late", |_| Ok(()))).unwrap();
+    let context = claim.context();
+    let mailbox = context.system_info("late").unwrap().mailbox();
+    // spec: SHUT-02, STOP-12
+    assert!(mailbox.is_closed() && mailbox.send(ecs::json!(1)).is_err());
+}

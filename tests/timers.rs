@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use common::{Trace, manual, ms, once, secs, us};
 use ecs::{
-    Claim, Context, MAX_INTERVAL, ManualClock, OwnedContainer, Register, System, SystemError,
-    SystemResult, Timer,
+    Claim, Clock, Context, MAX_INTERVAL, ManualClock, Moment, OwnedContainer, Register,
+    SharedClock, System, SystemError, SystemResult, Timer,
 };
 
 /// A system that notes its updates; timers are added by name.
@@ -538,4 +540,54 @@ fn a_timer_whose_callback_is_dropped_by_a_panic_of_its_captures_harms_nobody() {
     });
     // spec: SHUT-04
     assert_eq!((stage.after(1), stage.timers()), ("t".into(), "t".into()));
+}
+
+#[test]
+fn a_system_that_is_off_is_updated_when_asked_and_one_switched_off_by_a_timer_is_not() {
+    let mut stage = Stage::new(|trace| vec![every(trace, "t", 100)]);
+    stage.claim.context().set_system_on("s", false).unwrap();
+    stage.clock.advance(us(100)).unwrap();
+    stage.claim.update_system("s").unwrap();
+    // spec: SYS-10
+    assert_eq!(stage.trace.line(), "t update");
+    let mut stage = Stage::new(|trace| {
+        let off = doing(trace, repeating, "off", 100, |cx| {
+            cx.this.set_on(false);
+            Ok(())
+        });
+        vec![off, every(trace, "t", 100)]
+    });
+    stage.clock.advance(us(100)).unwrap();
+    stage.claim.update().unwrap();
+    // spec: SYS-12, TIM-12
+    assert_eq!(stage.trace.line(), "off", "no timer fires while it is off");
+    stage.claim.context().set_system_on("s", true).unwrap();
+    // spec: SYS-12
+    assert_eq!(stage.after(0), "t", "it was due, and still is");
+}
+
+#[test]
+fn a_timer_added_while_the_clock_is_set_back_waits_its_full_length() {
+    struct Loose(std::sync::Arc<AtomicU64>);
+    impl Clock for Loose {
+        fn now(&self) -> Moment {
+            Moment::from_micros(self.0.load(Ordering::SeqCst))
+        }
+    }
+    let mut stage = Stage::new(|_| Vec::new());
+    let micros = std::sync::Arc::new(AtomicU64::new(100));
+    let clock = SharedClock::new(Loose(micros.clone()));
+    stage.claim.set_clock(clock).unwrap();
+    let at = |stage: &mut Stage, now| {
+        micros.store(now, Ordering::SeqCst);
+        stage.after(0)
+    };
+    assert_eq!(at(&mut stage, 100), "");
+    assert_eq!(at(&mut stage, 5), "");
+    let timer = one(&stage.trace, "t", 50);
+    stage.claim.context().add_timer("s", timer).unwrap();
+    // spec: TIM-01, CLK-06
+    assert_eq!((at(&mut stage, 5), at(&mut stage, 149)), Default::default());
+    // spec: TIM-01
+    assert_eq!(at(&mut stage, 150), "t");
 }

@@ -194,9 +194,10 @@ where
         result
             .map(|value| teller.tell(Ok(value)))
             .inspect_err(|error| {
-                teller.tell(Err(TicketError::Failed {
-                    text: error.to_string(),
-                }));
+                // The text of a user's error is user code.
+                let text = user::call(|| error.to_string())
+                    .unwrap_or_else(|panic| format!("its error text {panic}"));
+                teller.tell(Err(TicketError::Failed { text }));
             })
     });
     (deferred, Ticket(desk))

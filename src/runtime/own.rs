@@ -166,7 +166,8 @@ impl Own<'_> {
         Ok(())
     }
 
-    /// Switches this system off, from the next pass on, or on again. See
+    /// Switches this system off or on again. An update that runs goes on; a timer that switches off is followed by no
+    /// further timer and no update. See
     /// [`Context::set_system_on`](crate::Context::set_system_on).
     pub fn set_on(&mut self, on: bool) {
         if let Some(own) = &mut self.state {

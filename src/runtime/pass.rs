@@ -207,8 +207,10 @@ fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result
     let Unit { system, own } = unit;
     own.elapsed.measure(now, own.timing.interval_micros());
     if own.timers.may_be_due(now) {
-        fire(&mut **system, own, site, mark)?;
-        if own.is(flag::LEAVING | flag::OFF) || site.is_stopping() {
+        // `update_system` also updates a system that is off; one that a timer switches off is left alone from there.
+        let ends = flag::LEAVING | (!own.flags & flag::OFF);
+        fire(&mut **system, own, site, ends, mark)?;
+        if own.is(ends) || site.is_stopping() {
             return Ok(());
         }
     }
@@ -220,11 +222,12 @@ fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result
     }
 }
 
-/// Fires the timers that are due, in the order in which they were added.
+/// Fires the timers that are due, in the order in which they were added, until one sets a flag of `ends`.
 fn fire(
     system: &mut dyn System,
     own: &mut OwnState,
     site: &mut Site<'_>,
+    ends: u8,
     mark: &Mark,
 ) -> Result<(), Failure> {
     own.timers.begin();
@@ -241,7 +244,7 @@ fn fire(
             outcome = Err(own.fail(Phase::Timer(name), error));
             break;
         }
-        if own.is(flag::LEAVING) || site.is_stopping() {
+        if own.is(ends) || site.is_stopping() {
             break;
         }
     }

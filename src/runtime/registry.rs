@@ -161,11 +161,16 @@ impl Context<'_> {
         if in_pass {
             rest.new.push(key.slot);
         }
-        if !rest.torn {
+        let torn = rest.torn;
+        if !torn {
             self.shared.routes.insert(&mailbox);
         }
         if let Some(unit) = self.lent.unit_mut(key) {
             unit.own.cold.position = position;
+            if torn {
+                // It is never started: nobody would read what is sent to it.
+                unit.own.cold.inbox.close();
+            }
         }
         key
     }

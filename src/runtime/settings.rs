@@ -27,7 +27,8 @@ impl Context<'_> {
         let now = if running == Some(own.cold.key) {
             own.elapsed.now()
         } else {
-            own::read(&own.clock, &own.cold.handle, shared, "add_timer")?
+            // A clock that went back counts as one that stands still.
+            own::read(&own.clock, &own.cold.handle, shared, "add_timer")?.max(own.elapsed.now())
         };
         own::add_timer(own, timer, now, &|| {
             Origin::new(Some(&shared.handle), "add_timer")

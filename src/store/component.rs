@@ -72,7 +72,7 @@ pub trait Component: AnyComponent {
     ///
     /// `/target` is the field `target`, `/links/*` every element of the array (or member of the object) `links`,
     /// and the empty text the whole value. What stands there is exported as the entity's handle and mapped back
-    /// on import; a null there is left alone.
+    /// on import; a null there is left alone, and a number is an error there.
     fn entity_fields() -> &'static [&'static str]
     where
         Self: Sized,

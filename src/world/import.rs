@@ -4,6 +4,7 @@
 //! Components may refer to each other's entities in circles, so they are built with the ids that the world will issue
 //! next; these are issued only when nothing can fail any more.
 
+use serde::de::Error as _;
 use serde_json::{Map, Value};
 
 use self::strict::parse;
@@ -227,6 +228,20 @@ fn build_components(
     for (name, reader, value) in &draft.components {
         let path = || pointer(&["Entities", draft.handle, "Components", name]);
         let mut value = (*value).clone();
+        // Looked at before any is mapped: two pointers may lead to one place.
+        for field in reader.ty.entity_fields() {
+            references::visit(&mut value, field, &mut |place, inner| {
+                if !place.is_number() {
+                    return Ok(());
+                }
+                // An id, and ids mean nothing outside the world that issued them.
+                let kind = ImportErrorKind::BadValue {
+                    rust_name: reader.ty.rust_name(),
+                    error: serde_json::Error::custom("a number is no entity's handle"),
+                };
+                Err(fault(path() + inner, kind))
+            })?;
+        }
         for field in reader.ty.entity_fields() {
             references::visit(&mut value, field, &mut |place, inner| {
                 let Some(handle) = place.as_str() else {
