@@ -504,3 +504,32 @@ fn many_changes_in_one_pass_leave_exactly_the_right_order() {
     }
     let _ = &stage.clock;
 }
+
+#[test]
+fn a_chain_of_removals_outside_a_pass_needs_no_deep_stack() {
+    let mut stage = Stage::new();
+    let count = 20_000;
+    for number in 0..count {
+        let next = format!("{}", number + 1);
+        let link = stage.probe(&number.to_string()).shutdown(move |cx| {
+            cx.remove_system(next.as_str());
+            Ok(())
+        });
+        stage.claim.add_system(link.reg()).unwrap();
+    }
+    stage.claim.initialize_systems().unwrap();
+    stage.trace.take();
+    // spec: CHG-03
+    assert!(stage.claim.remove_system("0"));
+    let events = stage.trace.take();
+    // spec: SHUT-01, SHUT-09
+    assert_eq!(events.len(), 2 * count);
+    let shut = events
+        .iter()
+        .filter_map(|event| event.strip_suffix(".shutdown"));
+    assert!(
+        shut.eq((0..count).map(|number| number.to_string())),
+        "one after the other, each once"
+    );
+    assert_eq!(stage.claim.context().systems().count(), 0);
+}

@@ -315,3 +315,16 @@ fn a_container_as_json() {
     // spec: EXP-08
     assert_eq!(lines[3], r#"{"a":{},"b":{"mine":1}}"#);
 }
+
+#[test]
+fn a_world_put_in_the_place_of_another_belongs_to_the_container() {
+    let owned = ecs::OwnedContainer::new("main").unwrap();
+    let mut claim = owned.claim().unwrap();
+    let taken = std::mem::take(claim.world());
+    drop(taken);
+    // spec: ERR-02
+    assert_eq!(
+        claim.world().insert("nobody", ()).unwrap_err().to_string(),
+        r#"ecs::Container("main")::insert(): entity "nobody" does not exist"#
+    );
+}

@@ -19,6 +19,9 @@ use crate::store::sparse::SparseView;
 /// | `Option<Q>` | `Option` of what `Q` gives | all entities |
 /// | [`Entity`] | the id | all entities |
 ///
+/// Where a kind is tracked, an iteration that folds (`for_each` and the like) marks an archetype's rows as it enters it,
+/// so that a panic in its middle leaves rows marked that were not reached.
+///
 /// A query that would reach one component twice, once of these times mutably, is refused when it is built,
 /// whatever the order of its terms. Two names of one type are two components.
 #[diagnostic::on_unimplemented(

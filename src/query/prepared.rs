@@ -39,7 +39,7 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         // Every row is judged before the first is handed out, so that what is refused does not count as written.
         if self.core.by_row {
             let sets = self.core.bound.sets.iter();
-            let views: SmallVec<[_; 2]> = sets
+            let views: SmallVec<[_; 4]> = sets
                 .map(|set| (*set, store.sparse[*set as usize].view()))
                 .collect();
             for (place, row, at) in places {

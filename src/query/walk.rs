@@ -21,7 +21,7 @@ pub(super) struct Walk<'w, Q: Query, F: Filter> {
     /// The next match.
     next: usize,
     slots: &'w [Slot],
-    views: SmallVec<[NumberedView<'w>; 2]>,
+    views: SmallVec<[NumberedView<'w>; 4]>,
     since: u64,
     now: u64,
 }

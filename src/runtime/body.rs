@@ -99,6 +99,7 @@ impl Body {
     /// A context in which no system runs.
     pub(crate) fn context<'a>(&'a mut self, shared: &'a Arc<Shared>) -> Context<'a> {
         self.settle();
+        self.adopt_world(shared);
         let first_after = self.units.len();
         Context {
             world: &mut self.world,
@@ -114,6 +115,11 @@ impl Body {
             },
             shared,
         }
+    }
+
+    /// A world that user code put in the old one's place belongs to this container from here on.
+    pub(crate) fn adopt_world(&mut self, shared: &Shared) {
+        self.world.set_container(&shared.handle);
     }
 
     /// See [`split`].

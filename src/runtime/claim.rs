@@ -76,7 +76,9 @@ impl Claim {
 
     /// Entities, components and resources.
     pub fn world(&mut self) -> &mut World {
-        &mut self.parts().1.world
+        let (container, body) = self.parts();
+        body.adopt_world(&container.shared);
+        &mut body.world
     }
 
     /// Runs one pass, as [`Container::update`] does.

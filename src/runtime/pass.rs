@@ -20,6 +20,7 @@ impl Body {
     /// Runs one pass. When a stop ended it, what it removed waits for the teardown, which comes next.
     pub(crate) fn pass(&mut self, shared: &Arc<Shared>, stoppable: bool) -> Result<(), Failure> {
         self.rest.stoppable = stoppable;
+        self.adopt_world(shared);
         let outcome = self.run_deferred(shared).and_then(|()| {
             self.settle();
             self.rest.mode = Mode::Pass;
@@ -35,6 +36,7 @@ impl Body {
     /// Runs the start-up step by itself.
     pub(crate) fn step(&mut self, shared: &Arc<Shared>, stoppable: bool) -> Result<(), Failure> {
         self.rest.stoppable = stoppable;
+        self.adopt_world(shared);
         self.settle();
         self.rest.mode = Mode::Pass;
         let outcome = self.start_up(self.rest.order.len(), shared);
@@ -45,6 +47,7 @@ impl Body {
     /// Updates one system, due or not; starts it before if need be.
     pub(crate) fn update_one(&mut self, slot: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
         self.rest.stoppable = true;
+        self.adopt_world(shared);
         self.settle();
         self.rest.mode = Mode::Pass;
         let outcome = match self.split(slot, shared) {

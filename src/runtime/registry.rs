@@ -231,8 +231,26 @@ impl Context<'_> {
         }
     }
 
-    /// Outside a pass: shuts a unit down that has left, in a context of its own, and drops it.
+    /// Outside a pass: shuts a unit down that has left, and drops it, all during the call; also where the call comes
+    /// from such a shutdown. A chain of removals that goes deeper than [`DEEPEST_RELEASE`] goes on when the calls at
+    /// its end have returned, or it would need a stack as deep.
     fn release(&mut self, number: u32) {
+        if self.lent.rest.releasing == DEEPEST_RELEASE {
+            self.lent.rest.leaving.push(number);
+            return;
+        }
+        self.lent.rest.releasing += 1;
+        self.release_one(number);
+        self.lent.rest.releasing -= 1;
+        if self.lent.rest.releasing == 0 {
+            while let Some(number) = self.lent.rest.leaving.pop() {
+                self.release(number);
+            }
+        }
+    }
+
+    /// In a context of its own.
+    fn release_one(&mut self, number: u32) {
         let Some(mut unit) = self
             .lent
             .slot_mut(number as usize)
@@ -266,6 +284,9 @@ impl Context<'_> {
         unit::release(unit);
     }
 }
+
+/// How many releases outside a pass run inside each other.
+const DEEPEST_RELEASE: u32 = 32;
 
 fn system_type<S: System>(_: &Registration<S>) -> SystemType {
     SystemType::of::<S>()

@@ -22,8 +22,11 @@ pub(crate) struct Rest {
     pub(crate) pending: Vec<Slot>,
     /// Empty slots, their generation raised.
     pub(crate) free: Vec<u32>,
-    /// Removed in the running pass or step, to be shut down and released at its end.
+    /// Removed in the running pass or step, to be shut down and released at its end; or removed outside one, too deep
+    /// inside other releases.
     pub(crate) leaving: Vec<u32>,
+    /// How many releases outside a pass run inside each other.
+    pub(crate) releasing: u32,
     /// Registered in the running pass or step.
     pub(crate) new: Vec<u32>,
     pub(crate) mode: Mode,

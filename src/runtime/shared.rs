@@ -67,7 +67,7 @@ fn this_thread() -> usize {
 impl Shared {
     pub(crate) fn new(handle: Arc<str>, manager: Option<ManagerRef>) -> Arc<Self> {
         let mut world = World::new();
-        world.set_container(Arc::clone(&handle));
+        world.set_container(&handle);
         Arc::new(Self {
             routes: Arc::new(Routes::new(Arc::clone(&handle), MessageLimits::default())),
             handle,

@@ -14,7 +14,8 @@ pub enum Storage {
     #[default]
     Table,
     /// In one set for the whole world: inserted and removed in constant time without moving the entity, for kinds
-    /// that come and go often. Iteration looks the entity up in the set.
+    /// that come and go often. Iteration looks the entity up in the set; a query over more than four of these kinds
+    /// allocates each time it runs.
     Sparse,
 }
 
@@ -27,7 +28,9 @@ pub enum Storage {
 ///   type.
 /// - [`export`](Self::export) describes the value. To be read back, it must be what the type's `Deserialize`
 ///   accepts.
-/// - [`storage`](Self::storage) and [`entity_fields`](Self::entity_fields) are constants of the type.
+/// - [`storage`](Self::storage) and [`entity_fields`](Self::entity_fields) are constants of the type. One that
+///   answers differently from call to call costs panics and components beside the wrong entity, though never the
+///   safety of memory.
 /// - The type may be zero-sized, over-aligned, large, and its `Drop` may panic: every value is dropped exactly
 ///   once.
 ///

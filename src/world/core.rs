@@ -63,8 +63,15 @@ impl World {
     }
 
     /// Names the container whose world this is: errors then carry its functions' names.
-    pub(crate) fn set_container(&mut self, handle: Arc<str>) {
-        self.container = Some(handle);
+    #[inline]
+    pub(crate) fn set_container(&mut self, handle: &Arc<str>) {
+        if !self
+            .container
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, handle))
+        {
+            self.container = Some(Arc::clone(handle));
+        }
     }
 
     pub(super) fn origin(&self, function: &'static str) -> Origin {

@@ -31,6 +31,9 @@ impl World {
     /// Keys are sorted by their bytes, so equal worlds give equal text, whatever the order they were built in.
     /// What is empty is left out. References to entities that are gone become null.
     ///
+    /// # Panics
+    /// When a component's `export` does.
+    ///
     /// ```
     /// # use ecs::{Component, Value, World, json};
     /// # struct Health(i32);
