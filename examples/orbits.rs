@@ -37,14 +37,14 @@ use std::{
 use args::Request;
 use ecs::BoxError;
 use elements::Catalogue;
-use simulation::{Simulation, rebuilt};
+use simulation::{Driver, Simulation, rebuilt};
 
 const DRAWING: &str = "target/orbits.svg";
 const EXPORT: &str = "target/orbits.json";
 
 fn main() -> ExitCode {
     let done = match args::parse(std::env::args().skip(1)) {
-        Ok(Request::Run { years }) => run(years),
+        Ok(Request::Run { years, threads }) => run(years, threads),
         Ok(Request::Help) => io::stdout()
             .write_all(args::HELP.as_bytes())
             .map_err(BoxError::from),
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(years: u32) -> Result<(), BoxError> {
+fn run(years: u32, threads: bool) -> Result<(), BoxError> {
     let catalogue = Catalogue::load()?;
     println!(
         "{years} years from {}, {} passes",
@@ -71,7 +71,12 @@ fn run(years: u32) -> Result<(), BoxError> {
     );
     println!("elements: {}\n", catalogue.source);
 
-    let simulation = Simulation::new(&catalogue)?;
+    let almanac_by = if threads {
+        Driver::Thread
+    } else {
+        Driver::Application
+    };
+    let simulation = Simulation::new(&catalogue, almanac_by)?;
     let energy = simulation.energy()?;
     let begin = Instant::now();
     for year in 1..=years {
@@ -80,6 +85,7 @@ fn run(years: u32) -> Result<(), BoxError> {
         }
         show_progress(year, years);
     }
+    simulation.finish()?;
     let seconds = begin.elapsed().as_secs_f64();
 
     let days = f64::from(years) * 365.25;

@@ -19,6 +19,7 @@
 mod access;
 mod data;
 mod exchange;
+#[path = "../harness/mod.rs"]
 mod harness;
 mod iterate;
 mod memory;

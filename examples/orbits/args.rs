@@ -13,6 +13,7 @@ Usage: cargo run --release --example orbits -- [OPTIONS]
 
 Options:
   --years N   simulated years, 1 to 10000 [default: 170]
+  --threads   run the almanac on a thread of its own; the results are the same
   -h, --help  print this text
 
 The real orbital elements of the eight planets become positions and velocities,
@@ -30,17 +31,24 @@ read back differs, or 2 when the arguments are wrong.
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
-    Run { years: u32 },
+    Run { years: u32, threads: bool },
     Help,
 }
 
 /// Reads the arguments after the program's name. The error is one line that says what is wrong.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Request, String> {
-    let mut years = DEFAULT_YEARS;
+    let (mut years, mut threads) = (DEFAULT_YEARS, false);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let text = match argument.split_once('=') {
             _ if argument == "-h" || argument == "--help" => return Ok(Request::Help),
+            None if argument == "--threads" => {
+                threads = true;
+                continue;
+            }
+            Some(("--threads", value)) => {
+                return Err(format!("--threads takes no value, got {value:?}"));
+            }
             Some(("--years", text)) => text.to_owned(),
             _ if argument == "--years" => arguments.next().ok_or("--years needs a number")?,
             _ => return Err(format!("unknown argument {argument:?}")),
@@ -54,7 +62,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Reque
                 format!("--years takes a whole number from {least} to {most}, got {text:?}")
             })?;
     }
-    Ok(Request::Run { years })
+    Ok(Request::Run { years, threads })
 }
 
 #[cfg(test)]
@@ -67,14 +75,15 @@ mod tests {
 
     #[test]
     fn what_is_right_is_taken() {
-        assert_eq!(
-            parsed(""),
-            Ok(Request::Run {
-                years: DEFAULT_YEARS
-            })
-        );
-        assert_eq!(parsed("--years 60"), Ok(Request::Run { years: 60 }));
-        assert_eq!(parsed("--years=10000"), Ok(Request::Run { years: 10_000 }));
+        for (line, years, threads) in [
+            ("", DEFAULT_YEARS, false),
+            ("--years 60", 60, false),
+            ("--years=10000", 10_000, false),
+            ("--threads", DEFAULT_YEARS, true),
+            ("--threads --years 5 --threads", 5, true),
+        ] {
+            assert_eq!(parsed(line), Ok(Request::Run { years, threads }), "{line}");
+        }
         assert_eq!(parsed("--years 5 --help"), Ok(Request::Help));
         assert_eq!(parsed("-h"), Ok(Request::Help));
         assert!(HELP.contains(&format!("[default: {DEFAULT_YEARS}]")));
@@ -93,6 +102,11 @@ mod tests {
             assert!(error.starts_with("--years takes a whole number"), "{error}");
         }
         assert_eq!(parsed("--years"), Err("--years needs a number".into()));
+        assert_eq!(
+            parsed("--threads=4"),
+            Err("--threads takes no value, got \"4\"".into())
+        );
+        assert_eq!(parsed("--threads 4"), Err("unknown argument \"4\"".into()));
         assert_eq!(parsed("60"), Err("unknown argument \"60\"".into()));
         assert_eq!(
             parsed("--year 60"),

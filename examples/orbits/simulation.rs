@@ -18,6 +18,9 @@ use crate::{
 /// The time that one pass covers.
 const STEP: Duration = Duration::from_hours(6);
 
+/// The time between two passes of an almanac that has a thread of its own.
+const ALMANAC_INTERVAL: Duration = Duration::from_millis(5);
+
 /// The shares of a step for which bodies move and then pull on each other, after Yoshida: three leapfrog steps, the
 /// middle one backwards, so that their errors cancel up to the fourth order. The last share has no pull behind it.
 fn yoshida() -> ([(f64, f64); 3], f64) {
@@ -30,26 +33,41 @@ fn yoshida() -> ([(f64, f64); 3], f64) {
 
 pub(crate) struct Simulation {
     /// It owns the containers.
-    _manager: Manager,
+    manager: Manager,
     clock: ManualClock,
     sky: Container,
     almanac: Container,
+    /// Who runs the almanac's passes.
+    almanac_by: Driver,
+}
+
+/// Who runs the passes of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Driver {
+    /// This program, one after each pass of the sky.
+    Application,
+    /// A thread of the container's own.
+    Thread,
 }
 
 impl Simulation {
-    /// The Sun and the planets at their epoch.
-    pub(crate) fn new(catalogue: &Catalogue) -> Result<Self, BoxError> {
+    /// The Sun and the planets at their epoch. An almanac with a thread of its own starts to run here.
+    pub(crate) fn new(catalogue: &Catalogue, almanac_by: Driver) -> Result<Self, BoxError> {
         let manager = Manager::new();
         let clock = ManualClock::new();
         let sky = manager.container("sky")?;
         let almanac = manager.container("almanac")?;
         fill_sky(&sky, &clock, &catalogue.bodies())?;
-        fill_almanac(&almanac, &clock, catalogue)?;
+        fill_almanac(&almanac, catalogue)?;
+        if almanac_by == Driver::Thread {
+            almanac.start_with(ALMANAC_INTERVAL)?;
+        }
         Ok(Self {
-            _manager: manager,
+            manager,
             clock,
             sky,
             almanac,
+            almanac_by,
         })
     }
 
@@ -57,7 +75,26 @@ impl Simulation {
     pub(crate) fn pass(&self) -> Result<(), BoxError> {
         self.clock.advance(STEP)?;
         self.sky.update()?;
-        self.almanac.update()?;
+        if self.almanac_by == Driver::Application {
+            self.almanac.update()?;
+        }
+        Ok(())
+    }
+
+    /// Ends an almanac that has its own thread, after it has read all that was sent to it. Until then nobody else can
+    /// look into it.
+    pub(crate) fn finish(&self) -> Result<(), BoxError> {
+        if self.almanac_by == Driver::Thread {
+            // The function runs at the beginning of a pass, and no message is sent any more: the calendar reads the
+            // last of them in that pass at the latest, and a pass that has begun is finished before the thread ends.
+            let begun = self.almanac.defer_ticket(|_| Ok(())).wait();
+            self.manager.shutdown();
+            // Why the thread ended says more than that it did not get to the function.
+            if let Some(failure) = self.almanac.failure() {
+                return Err(failure.into());
+            }
+            begun?;
+        }
         Ok(())
     }
 
@@ -171,17 +208,12 @@ fn fill_sky(sky: &Container, clock: &ManualClock, bodies: &[Body]) -> Result<(),
 }
 
 /// An entry for each planet, and the system that reads of their orbits.
-fn fill_almanac(
-    almanac: &Container,
-    clock: &ManualClock,
-    catalogue: &Catalogue,
-) -> Result<(), BoxError> {
+fn fill_almanac(almanac: &Container, catalogue: &Catalogue) -> Result<(), BoxError> {
     let mut claim = almanac.claim()?;
-    claim.set_clock(clock)?;
     for planet in &catalogue.planets {
         claim.world().spawn_named(&planet.name, Years::default())?;
     }
-    claim.add_system(Calendar::default().named("calendar").interval(STEP))?;
+    claim.add_system(Calendar::default().named("calendar").every_pass())?;
     Ok(())
 }
 
@@ -228,7 +260,7 @@ mod tests {
     #[test]
     fn a_year_goes_by() {
         let catalogue = Catalogue::load().unwrap();
-        let simulation = Simulation::new(&catalogue).unwrap();
+        let simulation = Simulation::new(&catalogue, Driver::Application).unwrap();
         let energy = simulation.energy().unwrap();
         for _ in 0..Simulation::passes_in(1) + 4 {
             simulation.pass().unwrap();
@@ -247,12 +279,39 @@ mod tests {
 
     #[test]
     fn what_is_exported_can_be_built_anew() {
-        let simulation = Simulation::new(&Catalogue::load().unwrap()).unwrap();
+        let catalogue = Catalogue::load().unwrap();
+        let simulation = Simulation::new(&catalogue, Driver::Application).unwrap();
         for _ in 0..400 {
             simulation.pass().unwrap();
         }
         let export = simulation.export().unwrap();
         assert_eq!(rebuilt(&export).unwrap(), export);
         assert!(rebuilt(&export.replace("\"Mass\"", "\"Mess\"")).is_err());
+    }
+
+    #[test]
+    fn a_thread_for_the_almanac_changes_nothing() {
+        let catalogue = Catalogue::load().unwrap();
+        let run = |almanac_by| {
+            let simulation = Simulation::new(&catalogue, almanac_by).unwrap();
+            for _ in 0..Simulation::passes_in(2) {
+                simulation.pass().unwrap();
+            }
+            simulation.finish().unwrap();
+            let (told, heard) = simulation.messages().unwrap();
+            assert_eq!(told, heard);
+            simulation.export().unwrap()
+        };
+        assert_eq!(run(Driver::Thread), run(Driver::Application));
+    }
+
+    #[test]
+    fn an_almanac_that_fails_says_why() {
+        let catalogue = Catalogue::load().unwrap();
+        let simulation = Simulation::new(&catalogue, Driver::Thread).unwrap();
+        simulation.almanac.set_silent();
+        simulation.almanac.defer(|_| Err("out of ink".into()));
+        let error = simulation.finish().unwrap_err();
+        assert!(error.to_string().contains("out of ink"), "{error}");
     }
 }

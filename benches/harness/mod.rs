@@ -1,4 +1,6 @@
-//! The measuring: pairs run in turns, one table at the end.
+//! The measuring: the sides of a workload run in turns, and each workload gives a line of a table.
+
+#![allow(dead_code, reason = "each benchmark uses its part of this")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -61,6 +63,15 @@ impl Clock {
         self.0 += spent::now().saturating_sub(start);
         result
     }
+
+    /// Runs a timed part that several threads work at, or that waits: what the wall clock says.
+    #[inline]
+    pub(crate) fn time_wall<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = black_box(work());
+        self.0 += start.elapsed();
+        result
+    }
 }
 
 /// What a workload should reach.
@@ -75,7 +86,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Ratio(most) => format!("≤ {most} ×"),
             Self::Absolute(most) => format!("≤ {most}"),
@@ -83,7 +94,7 @@ impl Target {
         }
     }
 
-    fn missed(self, ours: f64, ratio: f64) -> bool {
+    pub(crate) fn missed(self, ours: f64, ratio: f64) -> bool {
         let (got, most) = match self {
             Self::Ratio(most) => (ratio, most),
             Self::Absolute(most) => (ours, most),
@@ -176,46 +187,58 @@ impl Table {
         if !self.wants(workload) {
             return;
         }
-        let mut times = (Vec::new(), Vec::new(), Vec::new());
-        let start = Instant::now();
-        let mut round = 0;
-        loop {
-            let (mut by_hand, mut by_us) = (Clock::default(), Clock::default());
-            let (expected, got);
-            if round % 2 == 0 {
-                expected = hand(&mut by_hand);
-                got = ours(&mut by_us);
-            } else {
-                got = ours(&mut by_us);
-                expected = hand(&mut by_hand);
-            }
-            assert_eq!(expected, got, "{workload}: the sides differ");
-            round += 1;
-            // The first two rounds warm memory and caches up.
-            if round > 2 {
-                let (h, o) = (by_hand.0.as_secs_f64(), by_us.0.as_secs_f64());
-                times.0.push(h);
-                times.1.push(o);
-                times.2.push(o / h);
-            }
-            let enough = start.elapsed() >= self.budget && round >= 17;
-            if enough || (self.budget.is_zero() && round >= 3) || round >= 2002 {
-                break;
-            }
-        }
-        #[allow(clippy::cast_precision_loss, reason = "counts are small")]
-        let per_item = 1e9 / items as f64;
-        let rounds = times.0.len();
+        let times = self.turns(workload, &mut [&mut hand, &mut ours]);
+        let rounds = times[0].len();
+        let ratios = times[0].iter().zip(&times[1]);
+        let ratio = median(ratios.map(|(hand, ours)| ours / hand).collect());
+        let [hand, ours] = [0, 1].map(|side| per_item(times[side].clone(), items));
         Row {
             workload: workload.to_owned(),
-            hand: median(times.0) * per_item,
-            ours: median(times.1) * per_item,
-            ratio: median(times.2),
+            hand,
+            ours,
+            ratio,
             target,
             rounds,
         }
         .print();
     }
+
+    /// Runs all sides in turns, and gives the seconds that each spent in its rounds. What they leave behind must be
+    /// equal.
+    pub(crate) fn turns(&self, workload: &str, sides: &mut [Side<'_>]) -> Vec<Vec<f64>> {
+        let mut times = vec![Vec::new(); sides.len()];
+        let start = Instant::now();
+        let mut round = 0;
+        loop {
+            let mut left_behind = None;
+            for turn in 0..sides.len() {
+                let side = (round + turn) % sides.len();
+                let mut clock = Clock::default();
+                let sum = sides[side](&mut clock);
+                let expected = *left_behind.get_or_insert(sum);
+                assert_eq!(expected, sum, "{workload}: the sides differ");
+                // The first two rounds warm memory and caches up.
+                if round >= 2 {
+                    times[side].push(clock.0.as_secs_f64());
+                }
+            }
+            round += 1;
+            let enough = start.elapsed() >= self.budget && round >= 17;
+            if enough || (self.budget.is_zero() && round >= 3) || round >= 2002 {
+                return times;
+            }
+        }
+    }
+}
+
+/// One side of a workload: does its timed part once, and returns a sum of what it left behind.
+pub(crate) type Side<'a> = &'a mut dyn FnMut(&mut Clock) -> u64;
+
+/// The median in nanoseconds per item.
+pub(crate) fn per_item(seconds: Vec<f64>, items: usize) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts are small")]
+    let items = items as f64;
+    median(seconds) * 1e9 / items
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
