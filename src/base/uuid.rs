@@ -268,11 +268,18 @@ impl fmt::Debug for UuidText {
 /// Its own text is one line of printable ASCII, whatever the input held:
 ///
 /// ```
-/// let error = "550e8400xe29b-41d4-a716-446655440000".parse::<ecs::Uuid>().unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     r#"ecs::Uuid("550e8400xe29b-41d4-a716-446655440000"): expected '-' at position 9, found 'x'"#,
-/// );
+/// for (text, condition) in [
+///     ("", "text is empty"),
+///     ("550e8400-e29b-41d4", "text is 18 characters long, expected 36"),
+///     ("550e8400xe29b-41d4-a716-446655440000", "expected '-' at position 9, found 'x'"),
+///     (
+///         "550e8400-e29b-41d4-a716-44665544000g",
+///         "invalid character 'g' at position 36, expected a hexadecimal digit",
+///     ),
+/// ] {
+///     let error = text.parse::<ecs::Uuid>().unwrap_err();
+///     assert_eq!(error.to_string(), format!(r#"ecs::Uuid("{text}"): {condition}"#));
+/// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ecs::Uuid({}): {}", .0.quoted, .0.kind)]

@@ -12,6 +12,32 @@ use crate::base::lock::Mutex;
 /// system is registered, in order, each with `[<handle>] ` in front, before the system is started; later ones go
 /// straight to the container's destination. A registration that is rejected delivers nothing, and the lines stay held.
 /// There is no cap: a system that logs without end before it is registered holds it all in memory.
+///
+/// ```
+/// use ecs::{Context, HeldLines, OwnedContainer, Register, System, SystemResult};
+///
+/// struct Loader { lines: HeldLines }
+///
+/// impl Loader {
+///     fn new() -> Self {
+///         let lines = HeldLines::new();
+///         lines.log("made");
+///         Self { lines }
+///     }
+/// }
+/// impl System for Loader {
+///     fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) }
+/// }
+///
+/// let container = OwnedContainer::new("main")?;
+/// # container.set_silent();
+/// let loader = Loader::new();
+/// let lines = loader.lines.clone();
+/// assert_eq!(lines.len(), 1);
+/// container.claim()?.add_system(loader.named("game/Loader").held_lines(&lines))?;
+/// assert!(lines.is_empty()); // the container has logged `[game/Loader] made`
+/// # Ok::<(), ecs::BoxError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct HeldLines(Arc<Mutex<State>>);
 

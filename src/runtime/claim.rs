@@ -110,6 +110,36 @@ impl Claim {
     /// # Errors
     ///
     /// [`UpdateError::Failed`] when user code failed.
+    ///
+    /// So a system can be tried without sleeping:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ecs::{Context, ManualClock, OwnedContainer, Register, System, SystemResult};
+    ///
+    /// #[derive(Default)]
+    /// struct Saver { saved: u32 }
+    /// impl System for Saver {
+    ///     fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) }
+    /// }
+    ///
+    /// let clock = ManualClock::new();
+    /// let container = OwnedContainer::new("test")?;
+    /// # container.set_silent();
+    /// let mut claim = container.claim()?;
+    /// let two_hours = Duration::from_hours(2);
+    /// claim.add_system(
+    ///     Saver::default()
+    ///         .named("game/Saver")
+    ///         .clock(&clock)
+    ///         .timer_every("autosave", two_hours, |saver, _| { saver.saved += 1; Ok(()) })
+    ///         .timer_once("welcome", Duration::from_secs(10), |_, cx| { cx.log("ready"); Ok(()) }),
+    /// )?;
+    /// clock.advance(two_hours)?;
+    /// claim.update_system("game/Saver")?;
+    /// assert_eq!(claim.system::<Saver>("game/Saver").unwrap().saved, 1);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn update_system(&mut self, which: impl Which) -> Result<(), UpdateError> {
         let Some(key) = self.context().system_key(which) else {
             return Ok(());

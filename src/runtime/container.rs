@@ -93,6 +93,31 @@ impl Container {
     ///
     /// From an application thread it returns when that is done, on this thread if nobody has the container, otherwise
     /// on the thread of the running pass. From container code, and while a claim is held, it only records the request.
+    ///
+    /// An application that drives a container itself ends it like this:
+    ///
+    /// ```
+    /// use ecs::{Context, Manager, Register, StopOutcome, System, SystemResult};
+    ///
+    /// struct Greeter;
+    /// impl System for Greeter {
+    ///     fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) }
+    ///     fn shutdown(&mut self, cx: &mut Context<'_>) -> SystemResult {
+    ///         cx.log("goodbye");
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let manager = Manager::new();
+    /// let main = manager.container("main")?;
+    /// # main.set_silent();
+    /// main.claim()?.add_system(Greeter.named("greeter"))?;
+    /// for _ in 0..3 {
+    ///     main.update()?; // the first one starts the system
+    /// }
+    /// assert_eq!(main.stop(), StopOutcome::Complete); // the goodbye is said in here, on this thread
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn stop(&self) -> StopOutcome {
         self.shared.stop(None)
     }
@@ -157,6 +182,24 @@ impl Container {
     /// is logged, the rest of the batch still runs, the first error is returned from the pass, and no system is
     /// updated in it. After a stop was asked for, functions are dropped unrun.
     ///
+    /// It is the way into a container that runs on its own thread:
+    ///
+    /// ```
+    /// let manager = ecs::Manager::new();
+    /// let main = manager.container("main")?;
+    /// main.start()?;
+    /// main.defer(|cx| {
+    ///     let player = cx.world.spawn_named("player", ())?; // and what else a player consists of
+    ///     cx.log(format!("{player:?} has joined"));
+    ///     Ok(())
+    /// });
+    /// # main.set_silent();
+    /// # main.defer_ticket(|_| Ok(())).wait()?;
+    /// manager.shutdown();
+    /// assert!(main.claim()?.world().find("player").is_some());
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    ///
     /// What the function uses it must own:
     ///
     /// ```compile_fail,E0373
@@ -187,11 +230,30 @@ impl Container {
     /// # Errors
     ///
     /// [`MessageError`]: the message is malformed, there is no such system, or the container is gone. Nothing was sent.
+    ///
+    /// ```
+    /// # let manager = ecs::Manager::new();
+    /// # let main = manager.container("main")?;
+    /// # main.claim()?.add_system(ecs::system("game/Loader", |_| Ok(())))?;
+    /// main.message_submit(ecs::json!({
+    ///     "destination": { "system": "game/Loader" },
+    ///     "file": "level1.map",
+    /// }))?;
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn message_submit(&self, message: Value) -> Result<(), MessageError> {
         self.shared.routes.submit(message)
     }
 
     /// The mailbox of a registered system, to send to it directly.
+    ///
+    /// ```
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// # main.claim()?.add_system(ecs::system("game/Loader", |_| Ok(())))?;
+    /// let loader = main.mailbox("game/Loader").ok_or("there is no loader")?;
+    /// loader.send(ecs::json!({ "file": "level1.map" }))?; // nobody needs to read a destination
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn mailbox(&self, system: &str) -> Option<Mailbox> {
         self.shared.routes.get(system)
     }

@@ -20,6 +20,20 @@ use crate::message::{self, MessageError, MessageErrorKind, MessageLimits};
 ///
 /// It is never destroyed, and the library installs no exit hook: a program that uses it calls `ECS.shutdown()` before
 /// `main` returns.
+///
+/// ```
+/// use ecs::ECS;
+///
+/// fn main() -> Result<(), ecs::BoxError> {
+///     let main = ECS.container("main")?;
+///     main.claim()?.add_system(ecs::system("idle", |_| Ok(())))?;
+///     main.start()?;
+///     // … the program runs …
+///     ECS.shutdown(); // stops every container that has a thread, and waits for it
+///     assert!(!ECS.is_running());
+///     Ok(())
+/// }
+/// ```
 pub static ECS: LazyLock<Manager> = LazyLock::new(Manager::new);
 
 /// The owner of containers. It derefs to [`ManagerRef`], the reference to give away.
@@ -218,6 +232,38 @@ impl ManagerRef {
     ///
     /// [`MessageError`]: the message is malformed, there is no such container or system, or the manager is being
     /// dropped or gone. Nothing was sent.
+    ///
+    /// A system writes to another container through its manager, and to itself like to anybody: it reads that in the next
+    /// pass.
+    ///
+    /// ```
+    /// use ecs::{Context, Manager, SystemResult, json};
+    ///
+    /// fn ping(cx: &mut Context<'_>) -> SystemResult {
+    ///     while let Some(message) = cx.this.next_message() {
+    ///         cx.log(format!("got {}", message["payload"]));
+    ///     }
+    ///     let manager = cx.manager().ok_or("no manager")?;
+    ///     for (container, system) in [("b", "pong"), ("a", "ping")] {
+    ///         let destination = json!({ "container": container, "system": system });
+    ///         manager.message_submit(json!({ "destination": destination, "payload": "ping" }))?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// let manager = Manager::new();
+    /// let (a, b) = (manager.container("a")?, manager.container("b")?);
+    /// a.claim()?.add_system(ecs::system("ping", ping).every_pass())?;
+    /// let pong = ecs::system("pong", |cx| {
+    ///     assert_eq!(cx.this.messages_waiting(), 1);
+    ///     Ok(())
+    /// });
+    /// b.claim()?.add_system(pong.every_pass())?;
+    /// # a.set_silent();
+    /// a.update()?;
+    /// b.update()?;
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn message_submit(&self, message: Value) -> Result<(), MessageError> {
         message::submit(message, MessageLimits::default(), |handle| {
             let Some(table) = self.table.upgrade() else {

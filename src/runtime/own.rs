@@ -60,6 +60,27 @@ impl Own<'_> {
     }
 
     /// [`elapsed`](Self::elapsed) in seconds.
+    ///
+    /// Code that integrates over the time caps it, so that a stall is not one great leap:
+    ///
+    /// ```
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// # let clock = ecs::ManualClock::new();
+    /// # let mut claim = main.claim()?;
+    /// # claim.set_clock(&clock)?;
+    /// claim.add_system(ecs::system("movement", |cx| {
+    ///     let step = cx.this.elapsed_seconds().min(0.25);
+    ///     // position += velocity * step
+    /// #   assert_eq!(step, if cx.this.updates() == 1 { 0.033_333 } else { 0.25 });
+    ///     Ok(())
+    /// }))?;
+    /// # for _ in 0..2 {
+    /// #     clock.advance(std::time::Duration::from_hours(5))?;
+    /// #     claim.update()?;
+    /// # }
+    /// # assert_eq!(claim.context().system_info("movement").unwrap().updates(), 2);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "exact up to 285 years")]
     pub fn elapsed_seconds(&self) -> f64 {
@@ -80,7 +101,22 @@ impl Own<'_> {
             .map_or(Moment::ZERO, |own| Moment::from_micros(own.elapsed.now()))
     }
 
-    /// The oldest message that is readable.
+    /// The oldest message that is readable. What is not read stays for the next update.
+    ///
+    /// ```
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// main.claim()?.add_system(ecs::system("game/Loader", |cx| {
+    ///     while let Some(message) = cx.this.next_message() {
+    ///         let file = message["file"].as_str().ok_or("which file?")?;
+    ///         cx.log(format!("asked to load {file}"));
+    ///     }
+    ///     Ok(())
+    /// }).every_pass())?;
+    /// # main.set_silent();
+    /// # main.mailbox("game/Loader").unwrap().send(ecs::json!({ "file": "level1.map" }))?;
+    /// # main.update()?;
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     #[inline]
     pub fn next_message(&mut self) -> Option<Value> {
         self.state.as_mut()?.cold.inbox.pop()
@@ -112,6 +148,19 @@ impl Own<'_> {
     /// # Errors
     ///
     /// [`SystemError`] when it is out of range, or no system runs here. Nothing has changed then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// main.claim()?.add_system(ecs::system("slow", |cx| {
+    ///     cx.this.set_interval(Duration::from_millis(100))?;
+    ///     assert_eq!(cx.this.interval(), Duration::from_millis(100));
+    ///     Ok(())
+    /// }).every_pass())?;
+    /// main.update()?;
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn set_interval(&mut self, interval: Duration) -> Result<(), SystemError> {
         let shared = self.shared;
         match &mut self.state {
@@ -126,6 +175,33 @@ impl Own<'_> {
     ///
     /// [`SystemError`] when the length is out of range, or the callback takes a system of another type, or no
     /// system runs here; nothing is added then.
+    ///
+    /// A timer that fires once may set itself again, under its own name:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ecs::{Context, ManualClock, SystemResult, Timer};
+    ///
+    /// fn retry(cx: &mut Context<'_>) -> SystemResult {
+    ///     cx.log("trying again");
+    ///     cx.this.add_timer(Timer::once("retry", Duration::from_secs(10), retry))?;
+    ///     Ok(())
+    /// }
+    ///
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// # main.set_silent();
+    /// let clock = ManualClock::new();
+    /// let mut claim = main.claim()?;
+    /// claim.set_clock(&clock)?;
+    /// let client = ecs::system("client", |_| Ok(())).every_pass();
+    /// claim.add_system(client.timer(Timer::once("retry", Duration::from_secs(10), retry)))?;
+    /// for _ in 0..3 {
+    ///     clock.advance(Duration::from_secs(10))?;
+    ///     claim.update()?;
+    ///     assert_eq!(claim.context().system_info("client").unwrap().timers().count(), 1);
+    /// }
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     pub fn add_timer(&mut self, timer: Timer) -> Result<(), SystemError> {
         let shared = self.shared;
         let Some(own) = &mut self.state else {

@@ -121,6 +121,26 @@ pub trait System: Any + Send {
     }
 
     /// Describes the system as JSON, for the export of its container. The default is `{}`.
+    ///
+    /// ```
+    /// use ecs::{Context, OwnedContainer, Register, System, SystemResult, Value, json};
+    ///
+    /// struct Loader { level: u32 }
+    ///
+    /// impl System for Loader {
+    ///     fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) }
+    ///     fn export(&self) -> Value { json!({ "level": self.level }) }
+    /// }
+    ///
+    /// let container = OwnedContainer::new("main")?;
+    /// let mut claim = container.claim()?;
+    /// claim.add_system(Loader { level: 7 }.named("game/Loader"))?;
+    /// assert_eq!(
+    ///     claim.export(),
+    ///     json!({ "Handle": "main", "Systems": { "game/Loader": { "level": 7 } } }),
+    /// );
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     fn export(&self) -> Value {
         Value::Object(Map::new())
     }

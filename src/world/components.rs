@@ -14,6 +14,19 @@ impl World {
     /// # Errors
     /// [`ComponentError`]: the bundle contradicts itself, or there is no such entity. Nothing has changed then, and
     /// the components are dropped.
+    ///
+    /// ```
+    /// # use ecs::{Component, Value, World, json};
+    /// # struct Health(u32);
+    /// # impl Component for Health { fn type_name() -> &'static str { "Health" } fn export(&self) -> Value { json!(self.0) } }
+    /// let mut world = World::new();
+    /// let entity = world.spawn_named("door", ())?;
+    /// world.insert(entity, Health(10))?; // by the id
+    /// world.insert("door", Health(7))?; // or by the handle; it replaces the other
+    /// assert_eq!(world.get::<Health>(entity).unwrap().0, 7);
+    /// assert!(world.insert("window", Health(1)).is_err());
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
     #[inline]
     pub fn insert<B: Bundle>(
         &mut self,
@@ -201,6 +214,18 @@ impl World {
     }
 
     /// The entity's component under a type name, whatever its type.
+    ///
+    /// ```
+    /// # use ecs::{Component, Value, World, json};
+    /// # struct Health(u32);
+    /// # impl Component for Health { fn type_name() -> &'static str { "Health" } fn export(&self) -> Value { json!(self.0) } }
+    /// let mut world = World::new();
+    /// world.spawn_named("door", Health(10))?;
+    /// assert!(world.has_named("door", "Health"));
+    /// assert_eq!(world.component("door", "Health").unwrap().export(), 10);
+    /// assert_eq!(world.get_named::<Health>("door", "Health").unwrap().0, 10);
+    /// # Ok::<(), ecs::EntityError>(())
+    /// ```
     pub fn component(&self, key: impl EntityKey, type_name: &str) -> Option<&dyn Component> {
         self.store.component(key.find(&self.store)?, type_name)
     }

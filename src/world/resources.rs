@@ -17,6 +17,7 @@ impl World {
     /// let tiles = world.resource_bytes("tiles").unwrap();
     /// drop(world);
     /// assert_eq!(tiles[..], [1, 2, 3]);
+    /// assert!(ecs::World::new().resource_bytes("tiles").is_none());
     /// ```
     pub fn add_resource(
         &mut self,
