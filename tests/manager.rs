@@ -318,7 +318,7 @@ fn a_container_as_json() {
 
 #[test]
 fn a_world_put_in_the_place_of_another_belongs_to_the_container() {
-    let owned = ecs::OwnedContainer::new("main").unwrap();
+    let owned = OwnedContainer::new("main").unwrap();
     let mut claim = owned.claim().unwrap();
     let taken = std::mem::take(claim.world());
     drop(taken);
