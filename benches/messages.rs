@@ -164,12 +164,19 @@ fn read_so_far(main: &Container) -> u64 {
 }
 
 fn messages(table: &Table) {
-    from_one_sender(table, "built before", "1200", 150.0, batch, |item| item);
+    from_one_sender(
+        table,
+        "built before",
+        "1200",
+        Target::Beside(150.0),
+        batch,
+        |item| item,
+    );
     from_one_sender(
         table,
         "built each time",
         "4900",
-        800.0,
+        Target::Absolute(800.0),
         || (0..ITEMS).collect(),
         message,
     );
@@ -180,7 +187,7 @@ fn from_one_sender<T: 'static>(
     table: &Table,
     how: &str,
     cpp: &str,
-    most: f64,
+    target: Target,
     prepare: fn() -> Vec<T>,
     build: fn(T) -> Value,
 ) {
@@ -221,7 +228,7 @@ fn from_one_sender<T: 'static>(
         workload: &format!("message, {how}, 1 sender"),
         items: ITEMS,
         cpp,
-        target: Target::Absolute(most),
+        target,
     };
     line.measure(table, &mut by_mutex, Some(&mut by_channel), &mut by_manager);
 

@@ -81,6 +81,8 @@ pub(crate) enum Target {
     Ratio(f64),
     /// Ours in the row's unit, at most.
     Absolute(f64),
+    /// Ours in the row's unit, at most so much more than by hand: for work that both sides have in common.
+    Beside(f64),
     /// Measured to be known.
     None,
 }
@@ -90,6 +92,7 @@ impl Target {
         match self {
             Self::Ratio(most) => format!("≤ {most} ×"),
             Self::Absolute(most) => format!("≤ {most}"),
+            Self::Beside(most) => format!("≤ {most} more"),
             Self::None => String::new(),
         }
     }
@@ -98,6 +101,7 @@ impl Target {
         let (got, most) = match self {
             Self::Ratio(most) => (ratio, most),
             Self::Absolute(most) => (ours, most),
+            Self::Beside(most) => (ours - ours / ratio, most),
             Self::None => return false,
         };
         (got * 100.0).round() > (most * 100.0).round()
