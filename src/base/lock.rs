@@ -28,6 +28,11 @@ pub(crate) use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+#[cfg(loom)]
+pub(crate) use loom::thread;
+#[cfg(not(loom))]
+pub(crate) use std::thread;
+
 #[cfg(not(loom))]
 thread_local! {
     static HELD: Cell<u32> = const { Cell::new(0) };
@@ -266,7 +271,7 @@ mod tests {
                 .wait_timeout(&mut shared.0.lock(), Duration::from_millis(1))
         );
         let other = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || {
+        let thread = thread::spawn(move || {
             *other.0.lock() = true;
             other.1.notify_all();
         });

@@ -5,6 +5,8 @@ pub(crate) mod entity;
 pub(crate) mod hash;
 pub(crate) mod json;
 pub(crate) mod lock;
+#[cfg(all(test, loom))]
+pub(crate) mod model;
 pub(crate) mod origin;
 pub(crate) mod user;
 pub(crate) mod uuid;

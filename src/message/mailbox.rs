@@ -11,6 +11,9 @@
 //! traffic allocates nothing. Messages still unread keep their place: what arrived is moved behind them by way of a
 //! third queue, outside the lock.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -79,9 +82,12 @@ impl Bell {
     }
 
     /// Rings: mail has arrived, or something else asks the receiver to look up.
+    ///
+    /// A swap, not a store: it carries on what those published who rang just before, or the one who silences the bell
+    /// would be sure to see the last ringer's mailbox only, and forget the ring of the others.
     #[inline]
     pub(crate) fn ring(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.swap(true, Ordering::Release);
     }
 }
 

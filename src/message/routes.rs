@@ -1,5 +1,8 @@
 //! From a handle to a mailbox: the table each container shares with those who send to it.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::sync::Arc;
 
 use ahash::AHashMap;

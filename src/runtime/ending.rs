@@ -1,6 +1,6 @@
 //! The end of a container's thread, as those see it who wait for it. The steps stand in `thread.rs`.
 
-use std::thread::JoinHandle;
+use crate::base::lock::thread::JoinHandle;
 
 /// What those who wait for a thread's end know of it.
 #[derive(Default)]

@@ -10,6 +10,8 @@ mod error;
 mod export;
 mod listing;
 mod manager;
+#[cfg(all(test, loom))]
+mod models;
 mod order;
 mod own;
 mod owned;

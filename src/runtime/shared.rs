@@ -58,8 +58,13 @@ pub(super) struct Life {
 
 /// A number of the running thread, for as long as it lives.
 fn this_thread() -> usize {
+    #[cfg(not(loom))]
     thread_local! {
         static PLACE: u8 = const { 0 };
+    }
+    #[cfg(loom)]
+    loom::thread_local! {
+        static PLACE: u8 = 0;
     }
     PLACE.with(|place| std::ptr::from_ref(place).addr())
 }

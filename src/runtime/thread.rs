@@ -14,13 +14,13 @@
 //! thread is left; one that waits for a limited time returns after `done`. Container code never waits. A thread that nobody joins is detached with its handle.
 
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::claim::Claim;
 use super::container::Container;
 use super::error::{AccessError, Failure, StartError};
 use super::shared::{Holder, Shared};
+use crate::base::lock::thread::{self, JoinHandle};
 use crate::base::origin::Origin;
 use crate::base::user::{self, Mark};
 use crate::lifecycle::Start;
