@@ -225,7 +225,11 @@ fn a_stop_waits<T>(container: &Container, stuck: Stuck<T>) -> T {
         StopOutcome::TimedOut
     );
     let stop = spawn(move || stopped.stop());
-    std::thread::sleep(Duration::from_millis(5));
+    // A limited wait beside it passes, and the unlimited one is not through.
+    assert_eq!(
+        container.stop_within(Duration::from_millis(5)),
+        StopOutcome::TimedOut
+    );
     assert!(stop.try_join().is_none());
     let value = stuck.let_go();
     assert_eq!(stop.join("the stop"), StopOutcome::Complete);
