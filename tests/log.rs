@@ -247,6 +247,8 @@ fn nothing_but_the_standard_destination_writes_to_the_streams() {
     for path in found
         .iter()
         .filter(|path| !path.ends_with("log/standard.rs"))
+        // What is built only for the model checker's tests says how far it got.
+        .filter(|path| !path.ends_with("base/model.rs"))
     {
         let source = std::fs::read_to_string(path).unwrap();
         let code = source
