@@ -5,8 +5,8 @@
 //! RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --lib --profile models models -- --nocapture
 //! ```
 //!
-//! They check the crate's own code: the names in `base::lock` mean loom's types here. What a case counts for itself is
-//! of `std`, so that it adds no steps.
+//! They check the crate's own code: the names in `base::lock` mean loom's types here. What a case notes for itself in one
+//! thread and reads in another is of those types as well: loom leaves out orders that differ in nothing it sees.
 //!
 //! A bound on preemptions keeps the larger cases short: of the orders in which running threads are interrupted more
 //! often than that, none is tried. `LOOM_MAX_PREEMPTIONS` in the environment is the bound of all cases.

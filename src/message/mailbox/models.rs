@@ -1,4 +1,15 @@
 //! Model checks of the mailbox; `base::model` says how to run them.
+//!
+//! Each of these faults was planted by itself, and was seen by the case named:
+//!
+//! | fault | case |
+//! | --- | --- |
+//! | `take_waiting` clears `ready` after letting go of the lock | `messages_arrive_once_and_in_order` |
+//! | `push` sets `ready` and rings before it takes the lock | `messages_arrive_once_and_in_order` |
+//! | `push` looks at `closed` under a lock of its own | `a_closing_mailbox_discards_or_hands_back` |
+//! | `push` rings before it sets `ready` | `a_bell_tells_of_every_mailbox` |
+//! | `Bell::ring` stores instead of swapping | `a_bell_tells_of_every_mailbox` |
+//! | `Bell::ring` swaps relaxed | `a_bell_tells_of_every_mailbox` |
 
 use super::*;
 use crate::base::model::{check, check_within, spawn};
@@ -16,7 +27,7 @@ fn read(inbox: &mut Inbox, into: &mut Vec<u64>) {
 #[test]
 fn messages_arrive_once_and_in_order() {
     // spec: LCK-04
-    check_within(3, || {
+    check_within(4, || {
         let mut inbox = inbox(&Bell::new());
         let senders = [0, 10].map(|first| {
             let mailbox = inbox.mailbox().clone();
@@ -30,9 +41,9 @@ fn messages_arrive_once_and_in_order() {
             inbox.collect();
             read(&mut inbox, &mut got);
         }
-        senders
-            .into_iter()
-            .for_each(|sender| sender.join().unwrap());
+        for sender in senders {
+            sender.join().unwrap();
+        }
         inbox.collect();
         assert!(!inbox.is_ready());
         read(&mut inbox, &mut got);
@@ -84,7 +95,7 @@ fn a_closing_mailbox_discards_or_hands_back() {
 #[test]
 fn a_bell_tells_of_every_mailbox() {
     // spec: LCK-04
-    check_within(3, || {
+    check_within(4, || {
         let bell = Bell::new();
         let mut inboxes = [inbox(&bell), inbox(&bell)];
         let senders = [0, 1].map(|number| {
@@ -102,9 +113,9 @@ fn a_bell_tells_of_every_mailbox() {
         };
         pass();
         pass();
-        senders
-            .into_iter()
-            .for_each(|sender| sender.join().unwrap());
+        for sender in senders {
+            sender.join().unwrap();
+        }
         pass();
         assert_eq!(got, [[0, 1], [0, 1]]);
     });

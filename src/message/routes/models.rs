@@ -1,4 +1,14 @@
 //! Model checks of the way from a handle to a mailbox; `base::model` says how to run them.
+//!
+//! Each of these faults was planted by itself, and was seen by the case named:
+//!
+//! | fault | case |
+//! | --- | --- |
+//! | `insert` closes the old mailbox before the new one is in the table | `a_replacement_loses_no_message` |
+//! | `push_or_look_again` does not look again | `a_replacement_loses_no_message` |
+//! | `insert` leaves a mailbox open that comes after `close` | `a_closed_table_takes_nothing` |
+//! | `close` leaves the mailboxes open | `a_closed_table_takes_nothing` |
+//! | `remove` leaves the mailbox open | `a_removal_discards_or_refuses` |
 
 use super::*;
 use crate::base::model::{check, spawn};
