@@ -6,10 +6,11 @@ mod held;
 mod level;
 mod standard;
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::lock::Mutex;
+use crate::base::lock::RwLock;
 use crate::base::user;
 
 use standard::Destination;
@@ -52,7 +53,7 @@ pub struct Logger {
 
 struct Sink {
     /// None swallows.
-    destination: Mutex<Option<Arc<Destination>>>,
+    destination: RwLock<Option<Arc<Destination>>>,
 }
 
 impl Logger {
@@ -60,7 +61,7 @@ impl Logger {
     pub fn standard() -> Self {
         Self {
             sink: Arc::new(Sink {
-                destination: Mutex::new(Some(standard::destination())),
+                destination: RwLock::new(Some(standard::destination())),
             }),
             prefix: None,
         }
@@ -99,25 +100,48 @@ impl Logger {
     }
 
     fn replace(&self, new: Option<Arc<Destination>>) {
-        let old = std::mem::replace(&mut *self.sink.destination.lock(), new);
+        let old = std::mem::replace(&mut *self.sink.destination.write(), new);
         release(old);
     }
 
     fn write(&self, message: &str, level: Level<'_>) {
-        let destination = self.sink.destination.lock().clone();
+        let destination = self.sink.destination.read().clone();
         let Some(destination) = destination else {
             return;
         };
-        let outcome = match &self.prefix {
-            None => user::call(|| destination(message, level.as_str())),
-            Some(handle) => {
-                let message = format!("[{handle}] {message}");
-                user::call(|| destination(&message, level.as_str()))
-            }
+        let call = |message: &str| {
+            // A panic has no place left to be reported to.
+            drop(user::call(|| destination(message, level.as_str())));
         };
-        // There is no place left to report it to.
-        drop(outcome);
+        match &self.prefix {
+            None => call(message),
+            Some(handle) => with_line(|line| {
+                for part in ["[", handle, "] ", message] {
+                    line.push_str(part);
+                }
+                call(line);
+            }),
+        }
         release(Some(destination));
+    }
+}
+
+thread_local! {
+    /// The text of the last line that this thread put together: its memory serves the next one.
+    static LINE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// What a line may leave allocated for the next one of its thread.
+const KEPT: usize = 1 << 12;
+
+/// Gives `write` an empty text to put a line together in. A line that a destination writes in turn finds a text of its
+/// own, and so does one from a thread's last destructors.
+fn with_line(write: impl FnOnce(&mut String)) {
+    let mut line = LINE.try_with(Cell::take).unwrap_or_default();
+    write(&mut line);
+    if line.capacity() <= KEPT {
+        line.clear();
+        _ = LINE.try_with(|kept| kept.set(line));
     }
 }
 

@@ -169,6 +169,96 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
+/// A lock that many may read at a time. Like [`Mutex`] it is never poisoned and a leaf, the reading side included: a
+/// second look of a thread that already looks would wait for ever behind a writer that came between.
+#[derive(Default)]
+pub(crate) struct RwLock<T>(imp::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(imp::RwLock::new(value))
+    }
+
+    /// Waits until nobody writes.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn read(&self) -> Reading<'_, T> {
+        let held = Held::mark();
+        #[cfg(not(loom))]
+        let inner = self.0.read();
+        #[cfg(loom)]
+        let inner = self
+            .0
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        Reading { inner, _held: held }
+    }
+
+    /// Waits until nobody reads or writes.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn write(&self) -> Writing<'_, T> {
+        let held = Held::mark();
+        #[cfg(not(loom))]
+        let inner = self.0.write();
+        #[cfg(loom)]
+        let inner = self
+            .0
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        Writing { inner, _held: held }
+    }
+
+    /// The value, by the proof that nobody else has the lock.
+    #[inline]
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        #[cfg(not(loom))]
+        return self.0.get_mut();
+        #[cfg(loom)]
+        return self
+            .0
+            .get_mut()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+    }
+}
+
+/// A [`RwLock`] while it is read. Unlocks, then unmarks.
+pub(crate) struct Reading<'a, T> {
+    inner: imp::RwLockReadGuard<'a, T>,
+    _held: Held,
+}
+
+/// A [`RwLock`] while it is written. Unlocks, then unmarks.
+pub(crate) struct Writing<'a, T> {
+    inner: imp::RwLockWriteGuard<'a, T>,
+    _held: Held,
+}
+
+impl<T> Deref for Reading<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> Deref for Writing<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> DerefMut for Writing<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
 /// A condition variable for [`Mutex`]. It may wake without reason: wait in a loop over the condition.
 ///
 /// `notify_all` without a waiter costs little with `parking_lot`, but it is not free: count the waiters under the
@@ -248,6 +338,44 @@ mod tests {
         assert_none_held();
         let sum = { *first.lock() } + { *second.lock() };
         assert_eq!(sum, 3);
+    }
+
+    #[test]
+    fn a_lock_for_reading_is_a_leaf_too() {
+        let table = RwLock::new(1);
+        let held: [fn(&RwLock<i32>); 2] = [
+            |table| {
+                let _guard = table.read();
+                // A second look of the same thread.
+                assert_eq!(*table.read(), 1);
+            },
+            |table| {
+                let _guard = table.write();
+                assert_none_held();
+            },
+        ];
+        for hold in held {
+            // spec: LCK-01, LCK-02
+            assert_eq!(
+                catch_unwind(AssertUnwindSafe(|| hold(&table))).is_err(),
+                cfg!(debug_assertions)
+            );
+            assert_none_held();
+        }
+        *table.write() += 1;
+        assert_eq!(*table.read(), 2);
+    }
+
+    #[test]
+    fn two_threads_read_at_the_same_time() {
+        let table = Arc::new(RwLock::new(1));
+        let first = table.read();
+        let other = Arc::clone(&table);
+        let (send, receive) = std::sync::mpsc::channel();
+        thread::spawn(move || send.send(*other.read()));
+        let seen = receive.recv_timeout(Duration::from_secs(30));
+        assert_eq!(seen, Ok(1), "a reader waited for another reader");
+        assert_eq!(*first, 1);
     }
 
     #[test]

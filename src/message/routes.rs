@@ -13,18 +13,20 @@ use super::format::{
 };
 use super::format::{check_manager_message, system_of};
 use super::mailbox::{Bell, Inbox, Mailbox};
-use crate::base::lock::Mutex;
+use crate::base::lock::RwLock;
 
 /// The mailboxes of one container's systems by handle. Senders hold it in an `Arc`; it outlives the container.
 ///
+/// Senders read it side by side and hold up nobody but a registration, a replacement or a removal.
+///
 /// Its lock is a leaf: a mailbox is cloned out, the lock let go, then the message pushed. Between the two the system may
-/// be replaced, hence the second look in [`deliver`](Self::deliver).
+/// be replaced, hence the second look in [`push_or_look_again`](Self::push_or_look_again).
 pub(crate) struct Routes {
     container: Arc<str>,
     limits: MessageLimits,
     bell: Bell,
     /// None when closed.
-    table: Mutex<Option<AHashMap<Arc<str>, Mailbox>>>,
+    table: RwLock<Option<AHashMap<Arc<str>, Mailbox>>>,
 }
 
 impl Routes {
@@ -34,7 +36,7 @@ impl Routes {
             container,
             limits,
             bell: Bell::new(),
-            table: Mutex::new(Some(AHashMap::new())),
+            table: RwLock::new(Some(AHashMap::new())),
         }
     }
 
@@ -52,7 +54,7 @@ impl Routes {
     /// sender caught between the two finds the new one at its second look. A closed table closes the mailbox.
     pub(crate) fn insert(&self, mailbox: &Mailbox) {
         let handle = Arc::clone(mailbox.shared_handle());
-        let superseded = match &mut *self.table.lock() {
+        let superseded = match &mut *self.table.write() {
             Some(table) => {
                 let before = table.insert(handle, mailbox.clone());
                 before.filter(|before| !before.is_same(mailbox))
@@ -68,7 +70,7 @@ impl Routes {
     pub(crate) fn remove(&self, system: &str) -> bool {
         let removed = self
             .table
-            .lock()
+            .write()
             .as_mut()
             .and_then(|table| table.remove(system));
         removed.inspect(|mailbox| _ = mailbox.close()).is_some()
@@ -77,14 +79,14 @@ impl Routes {
     /// The mailbox of a handle.
     pub(crate) fn get(&self, system: &str) -> Option<Mailbox> {
         self.table
-            .lock()
+            .read()
             .as_ref()
             .and_then(|table| table.get(system).cloned())
     }
 
     /// Takes no mailbox and routes nothing any more; closes every mailbox in it.
     pub(crate) fn close(&self) {
-        let table = self.table.lock().take();
+        let table = self.table.write().take();
         for mailbox in table.into_iter().flat_map(AHashMap::into_values) {
             mailbox.close();
         }
@@ -92,26 +94,16 @@ impl Routes {
 
     /// A container's own `message_submit`: checks the message and sends it to a system of this container.
     pub(crate) fn submit(&self, message: Value) -> Result<(), MessageError> {
-        match check_container_message(&message, self.limits) {
-            Ok(_) => self.deliver(message),
+        match check_container_message(&message, self.limits).and_then(|system| self.find(system)) {
+            Ok(first) => self.push_or_look_again(&first, message),
             Err(kind) => Err(MessageError::new(self.asked(), kind, message)),
         }
     }
 
-    /// Sends a message that was checked to the system named in it.
+    /// Sends a message that was checked to the mailbox that the system named in it was [found](Self::find) to have.
     ///
-    /// A mailbox found here may be closed before the message is in. If a replacement closed it, the handle leads to
-    /// another one by now, which is tried once. If that is closed as well, the send counts as one that came after the
-    /// removal.
-    pub(crate) fn deliver(&self, message: Value) -> Result<(), MessageError> {
-        let first = match self.find(system_of(&message)) {
-            Ok(mailbox) => mailbox,
-            Err(kind) => return Err(MessageError::new(self.asked(), kind, message)),
-        };
-        self.push_or_look_again(&first, message)
-    }
-
-    /// The part of [`deliver`](Self::deliver) that comes after the first look.
+    /// That mailbox may be closed before the message is in. If a replacement closed it, the handle leads to another one
+    /// by now, which is tried once. If that is closed as well, the send counts as one that came after the removal.
     fn push_or_look_again(&self, first: &Mailbox, message: Value) -> Result<(), MessageError> {
         let Err(message) = first.push(message) else {
             return Ok(());
@@ -131,7 +123,7 @@ impl Routes {
     fn find(&self, system: &str) -> Result<Mailbox, MessageErrorKind> {
         let found = self
             .table
-            .lock()
+            .read()
             .as_ref()
             .map(|table| table.get(system).cloned());
         match found {
@@ -165,9 +157,18 @@ pub(crate) fn submit(
     limits: MessageLimits,
     find: impl FnOnce(&str) -> Result<Arc<Routes>, MessageErrorKind>,
 ) -> Result<(), MessageError> {
-    match check_manager_message(&message, limits).and_then(|(container, _)| find(container)) {
-        Ok(routes) => routes.deliver(message),
-        Err(kind) => Err(MessageError::new(Asked::Manager, kind, message)),
+    let checked = check_manager_message(&message, limits)
+        .and_then(|(container, system)| Ok((find(container)?, system)));
+    let (routes, first) = match checked {
+        Ok((routes, system)) => {
+            let first = routes.find(system);
+            (routes, first)
+        }
+        Err(kind) => return Err(MessageError::new(Asked::Manager, kind, message)),
+    };
+    match first {
+        Ok(first) => routes.push_or_look_again(&first, message),
+        Err(kind) => Err(MessageError::new(routes.asked(), kind, message)),
     }
 }
 
@@ -232,7 +233,7 @@ mod tests {
     fn a_malformed_message_takes_no_lock() {
         let routes = routes();
         // In debug builds a second lock would panic; in release builds this one would never return.
-        let table = routes.table.lock();
+        let table = routes.table.write();
         // spec: MSG-02, ERR-01
         assert!(routes.submit(json!({})).is_err());
         let manager = submit(json!({}), MessageLimits::default(), |_| unreachable!());

@@ -12,7 +12,7 @@ use super::container::Container;
 use super::context::Context;
 use super::owned::{OwnedContainer, checked, generated_handle};
 use super::shared::Shared;
-use crate::base::lock::{AtomicBool, Mutex, Ordering};
+use crate::base::lock::{AtomicBool, Ordering, RwLock};
 use crate::base::user;
 use crate::message::{self, MessageError, MessageErrorKind, MessageLimits};
 
@@ -79,7 +79,7 @@ pub struct ManagerRef {
 
 struct Table {
     running: AtomicBool,
-    containers: Mutex<Containers>,
+    containers: RwLock<Containers>,
 }
 
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl Manager {
     pub fn new() -> Self {
         let table = Arc::new(Table {
             running: AtomicBool::new(true),
-            containers: Mutex::new(Containers::default()),
+            containers: RwLock::new(Containers::default()),
         });
         Self {
             reference: ManagerRef {
@@ -134,7 +134,7 @@ impl ManagerRef {
         let Some(table) = self.table.upgrade() else {
             return Err(closed(FUNCTION, handle.into()));
         };
-        if let Some(known) = table.containers.lock().by_handle.get(handle.as_ref()) {
+        if let Some(known) = table.containers.read().by_handle.get(handle.as_ref()) {
             return Ok(known.clone());
         }
         self.make(&table, handle.into(), FUNCTION)
@@ -163,7 +163,7 @@ impl ManagerRef {
     ) -> Result<Container, ContainerError> {
         let made = OwnedContainer::of(Shared::new(Arc::clone(&handle), Some(self.clone())));
         let (result, _surplus) = {
-            let mut containers = table.containers.lock();
+            let mut containers = table.containers.write();
             if containers.closed {
                 (Err(closed(function, handle)), Some(made))
             } else if let Some(known) = containers.by_handle.get(&handle) {
@@ -183,7 +183,7 @@ impl ManagerRef {
         self.table.upgrade().map_or_else(Vec::new, |table| {
             table
                 .containers
-                .lock()
+                .read()
                 .list
                 .iter()
                 .map(|owned| Container::clone(owned))
@@ -269,7 +269,7 @@ impl ManagerRef {
             let Some(table) = self.table.upgrade() else {
                 return Err(MessageErrorKind::ManagerClosed);
             };
-            let containers = table.containers.lock();
+            let containers = table.containers.read();
             match containers.by_handle.get(handle) {
                 _ if containers.closed => Err(MessageErrorKind::ManagerClosed),
                 Some(container) => Ok(Arc::clone(&container.shared.routes)),
@@ -344,7 +344,7 @@ impl Drop for Manager {
             by_handle,
             ..
         } = {
-            let mut containers = self.table.containers.lock();
+            let mut containers = self.table.containers.write();
             std::mem::replace(
                 &mut *containers,
                 Containers {
