@@ -71,3 +71,25 @@ fn a_shared_clock_tells_what_it_is() {
         assert_eq!(format!("{clock:?}"), text);
     }
 }
+
+#[test]
+fn moments_are_told_apart_and_added_to() {
+    let micros = Moment::from_micros;
+    let noon = micros(43_200_000_000);
+    assert_eq!(noon.checked_add(Duration::ZERO), Some(noon));
+    assert_eq!(
+        noon.checked_add(Duration::from_secs(2)),
+        Some(micros(43_202_000_000))
+    );
+    // spec: INT-09
+    assert_eq!(
+        noon.checked_add(Duration::from_nanos(1)),
+        Some(micros(43_200_000_001))
+    );
+    assert_eq!(Moment::MAX.checked_add(Duration::ZERO), Some(Moment::MAX));
+    assert_eq!(Moment::MAX.checked_add(Duration::from_nanos(1)), None);
+    assert_eq!(Moment::ZERO.checked_add(Duration::MAX), None);
+    assert_eq!(micros(7).since(micros(5)), Duration::from_micros(2));
+    assert_eq!(micros(5).since(micros(7)), Duration::ZERO);
+    assert_eq!(micros(5).to_string(), "5 µs");
+}

@@ -1,8 +1,8 @@
 //! Leaf locks, and the switch between the real primitives and loom's.
 //!
 //! Everything in the crate that is shared between threads is built from the names in this file, so the same code runs
-//! under loom's model checker with `--cfg loom`. loom has twins of `std::sync`, the real build uses `parking_lot`;
-//! the wrappers below have one shape for both: no poison, and a condition variable that waits on `&mut` guard.
+//! under loom's model checker with `--cfg loom`. The real build uses `parking_lot`, whose shape `twins` gives to loom's
+//! locks: no poison, and a condition variable that waits on `&mut` guard.
 //!
 //! Every lock is a *leaf*: a thread holds at most one at a time, so there is no order among them and no deadlock.
 //! The rule that goes with it: clone what you need out of the lock, let go, then go on. Debug builds count the locks
@@ -13,9 +13,14 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 #[cfg(loom)]
-use loom::{sync as imp, thread_local};
+mod twins;
+
+#[cfg(loom)]
+use loom::thread_local;
 #[cfg(not(loom))]
 use parking_lot as imp;
+#[cfg(loom)]
+use twins as imp;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
@@ -85,12 +90,6 @@ impl Drop for Held {
 pub(crate) struct Mutex<T>(imp::Mutex<T>);
 
 impl<T> Mutex<T> {
-    #[cfg(not(loom))]
-    pub(crate) const fn new(value: T) -> Self {
-        Self(imp::Mutex::new(value))
-    }
-
-    #[cfg(loom)]
     pub(crate) fn new(value: T) -> Self {
         Self(imp::Mutex::new(value))
     }
@@ -101,41 +100,25 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         // Marked first: a second lock of one thread is reported before it can block for ever.
         let held = Held::mark();
-        #[cfg(not(loom))]
-        let inner = self.0.lock();
-        #[cfg(loom)]
-        let inner = Some(
-            self.0
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
-        MutexGuard { inner, _held: held }
+        MutexGuard {
+            inner: self.0.lock(),
+            _held: held,
+        }
     }
 
     /// The value, by the proof that nobody else has the lock.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> &mut T {
-        #[cfg(not(loom))]
-        return self.0.get_mut();
-        #[cfg(loom)]
-        return self
-            .0
-            .get_mut()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.0.get_mut()
     }
 }
 
 /// The lock while it is held. The fields are dropped in this order: unlock, then unmark.
 pub(crate) struct MutexGuard<'a, T> {
-    #[cfg(not(loom))]
     inner: imp::MutexGuard<'a, T>,
-    /// Empty only inside [`Condvar::wait`], which loom wants to own the guard.
-    #[cfg(loom)]
-    inner: Option<imp::MutexGuard<'a, T>>,
     _held: Held,
 }
 
-#[cfg(not(loom))]
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
 
@@ -145,27 +128,10 @@ impl<T> Deref for MutexGuard<'_, T> {
     }
 }
 
-#[cfg(not(loom))]
 impl<T> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.inner
-    }
-}
-
-#[cfg(loom)]
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.inner.as_deref().expect("taken only while waiting")
-    }
-}
-
-#[cfg(loom)]
-impl<T> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.inner.as_deref_mut().expect("taken only while waiting")
     }
 }
 
@@ -184,14 +150,10 @@ impl<T> RwLock<T> {
     #[track_caller]
     pub(crate) fn read(&self) -> Reading<'_, T> {
         let held = Held::mark();
-        #[cfg(not(loom))]
-        let inner = self.0.read();
-        #[cfg(loom)]
-        let inner = self
-            .0
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        Reading { inner, _held: held }
+        Reading {
+            inner: self.0.read(),
+            _held: held,
+        }
     }
 
     /// Waits until nobody reads or writes.
@@ -199,26 +161,16 @@ impl<T> RwLock<T> {
     #[track_caller]
     pub(crate) fn write(&self) -> Writing<'_, T> {
         let held = Held::mark();
-        #[cfg(not(loom))]
-        let inner = self.0.write();
-        #[cfg(loom)]
-        let inner = self
-            .0
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        Writing { inner, _held: held }
+        Writing {
+            inner: self.0.write(),
+            _held: held,
+        }
     }
 
     /// The value, by the proof that nobody else has the lock.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> &mut T {
-        #[cfg(not(loom))]
-        return self.0.get_mut();
-        #[cfg(loom)]
-        return self
-            .0
-            .get_mut()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.0.get_mut()
     }
 }
 
@@ -266,47 +218,18 @@ impl<T> DerefMut for Writing<'_, T> {
 pub(crate) struct Condvar(imp::Condvar);
 
 impl Condvar {
-    #[cfg(not(loom))]
-    pub(crate) const fn new() -> Self {
-        Self(imp::Condvar::new())
-    }
-
-    #[cfg(loom)]
     pub(crate) fn new() -> Self {
         Self(imp::Condvar::new())
     }
 
     /// Lets go of the lock, waits to be notified, takes the lock again.
-    #[cfg(not(loom))]
     pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         self.0.wait(&mut guard.inner);
     }
 
-    #[cfg(loom)]
-    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        let inner = guard.inner.take().expect("taken only while waiting");
-        guard.inner = Some(
-            self.0
-                .wait(inner)
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
-    }
-
-    /// As [`wait`](Self::wait), but no longer than `timeout`. True when the time ran out. Under loom time stands
-    /// still: it waits for the notification.
-    #[cfg(not(loom))]
+    /// As [`wait`](Self::wait), but no longer than `timeout`. True when the time ran out.
     pub(crate) fn wait_timeout<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         self.0.wait_for(&mut guard.inner, timeout).timed_out()
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn wait_timeout<T>(
-        &self,
-        guard: &mut MutexGuard<'_, T>,
-        _timeout: Duration,
-    ) -> bool {
-        self.wait(guard);
-        false
     }
 
     /// Wakes all that wait.
