@@ -1,9 +1,12 @@
 //! The real clock, and the forms in which a clock is handed over.
 
+mod common;
+
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ecs::{Clock, ManualClock, Moment, RealClock, SharedClock};
+use common::{Trace, manual, us};
+use ecs::{Clock, ManualClock, Moment, RealClock, SharedClock, Timer};
 
 /// What a clock says, between the instants before and after it was asked.
 struct Reading {
@@ -92,4 +95,31 @@ fn moments_are_told_apart_and_added_to() {
     assert_eq!(micros(7).since(micros(5)), Duration::from_micros(2));
     assert_eq!(micros(5).since(micros(7)), Duration::ZERO);
     assert_eq!(micros(5).to_string(), "5 µs");
+}
+
+#[test]
+fn timers_follow_a_clock_that_is_far_behind_the_one_before() {
+    let (container, clock) = manual("main");
+    clock.advance(Duration::from_secs(100)).unwrap();
+    let mut claim = container.claim().unwrap();
+    let fired = Trace::default();
+    let note = fired.clone();
+    let timer = Timer::every("t", us(10), move |_| {
+        note.add("fired");
+        Ok(())
+    });
+    let system = ecs::system("s", |_| Ok(())).every_pass().timer(timer);
+    claim.add_system(system).unwrap();
+    let behind = ManualClock::at(Moment::from_micros(7));
+    claim.context().set_system_clock("s", &behind).unwrap();
+    let mut after = |micros| {
+        behind.advance(us(micros)).unwrap();
+        claim.update().unwrap();
+        fired.line()
+    };
+    // spec: CLK-02, TIM-01
+    assert_eq!(
+        [after(9), after(1), after(9), after(1)],
+        ["", "fired", "", "fired"]
+    );
 }
