@@ -5,11 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{manual, us};
-use ecs::{Claim, Context, SystemResult, Timer};
-
-fn quiet(_: &mut Context<'_>) -> SystemResult {
-    Ok(())
-}
+use ecs::{Claim, Timer};
 
 fn with_system(claim: &mut Claim) {
     let system = ecs::system("s", |_| Ok(())).every_pass();
@@ -29,9 +25,9 @@ fn a_timer_that_ended_is_forgotten_with_its_name() {
         cx.this.clear_timer("is cleared by another");
         Ok(())
     }));
-    add(Timer::once(fires, us(10), quiet));
-    add(Timer::every(cleared, us(10), quiet));
-    add(Timer::every(by_another, us(10), quiet));
+    add(Timer::once(fires, us(10), |_| Ok(())));
+    add(Timer::every(cleared, us(10), |_| Ok(())));
+    add(Timer::every(by_another, us(10), |_| Ok(())));
     let held = || names.each_ref().map(Arc::strong_count);
     assert_eq!(held(), [2, 2, 2]);
     cx.clear_timer("s", "is cleared");
