@@ -51,6 +51,16 @@ impl FirstPanic {
     }
 }
 
+/// Drops what was refused and gives the error back, for the caller to return.
+///
+/// An error that is returned while the refused value still stands in the returning function is leaked when the value's
+/// drop panics: what is on its way out is dropped by nobody.
+#[cold]
+pub(crate) fn refused<V, E>(value: V, error: E) -> E {
+    drop(value);
+    error
+}
+
 #[cold]
 fn resume_kept(payload: Box<dyn Any + Send>) {
     if std::thread::panicking() {

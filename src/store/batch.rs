@@ -6,7 +6,7 @@ use super::column::Column;
 use super::component::Storage;
 use super::entities::OutOfSlots;
 use super::error::BundleFault;
-use crate::base::caught::FirstPanic;
+use crate::base::caught::{FirstPanic, refused};
 
 /// Why nothing was spawned. In a box, so that what succeeds is returned in registers.
 #[derive(Debug)]
@@ -43,7 +43,10 @@ impl Store {
         I::Item: Bundle,
     {
         let (expected, _) = bundles.size_hint();
-        let info = self.bundle_for::<I::Item>(expected)?;
+        let info = match self.bundle_for::<I::Item>(expected) {
+            Ok(info) => info,
+            Err(fault) => return Err(refused(bundles, fault)),
+        };
         let info = &self.bundles[info];
         let number = info.archetype;
         if info.sparse {
@@ -108,11 +111,11 @@ impl Store {
         })
     }
 
-    /// Spawns whole columns.
-    pub(crate) fn spawn_columns<C: ColumnBatch>(
+    /// Where whole columns are spawned, and the number of their rows.
+    fn columns_fit<C: ColumnBatch>(
         &mut self,
-        columns: C,
-    ) -> Result<Spawned, Box<SpawnFault>> {
+        columns: &C,
+    ) -> Result<(usize, usize), Box<SpawnFault>> {
         let parts = Self::check_bundle::<C::Row>()?.0;
         let sparse = |part: &&Part| part.ty.storage == Storage::Sparse;
         if let Some(part) = parts.iter().find(sparse) {
@@ -120,7 +123,18 @@ impl Store {
             return Err(BundleFault::SparseColumn { name }.into());
         }
         let rows = columns.rows().ok_or(BundleFault::UnevenColumns)?;
-        let info = self.bundle_for::<C::Row>(rows)?;
+        Ok((self.bundle_for::<C::Row>(rows)?, rows))
+    }
+
+    /// Spawns whole columns.
+    pub(crate) fn spawn_columns<C: ColumnBatch>(
+        &mut self,
+        columns: C,
+    ) -> Result<Spawned, Box<SpawnFault>> {
+        let (info, rows) = match self.columns_fit(&columns) {
+            Ok(fit) => fit,
+            Err(fault) => return Err(refused(columns, fault)),
+        };
         let info = &self.bundles[info];
         let number = info.archetype;
         let archetype = &mut self.archetypes[number as usize];

@@ -12,7 +12,7 @@ use super::entities::Entities;
 use super::error::BundleFault;
 use super::kinds::KindId;
 use super::{BundleInfo, Store};
-use crate::base::caught::FirstPanic;
+use crate::base::caught::{FirstPanic, refused};
 use crate::base::entity::Entity;
 
 impl Store {
@@ -137,7 +137,10 @@ impl Store {
     /// Makes an entity with the components of a bundle.
     #[inline]
     pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
-        let info = self.bundle::<B>()?;
+        let info = match self.bundle::<B>() {
+            Ok(info) => info,
+            Err(fault) => return Err(refused(bundle, fault)),
+        };
         self.fill_new(info, bundle, |entities, archetype, row| {
             Ok(entities.alloc(archetype, row)?)
         })
@@ -149,11 +152,16 @@ impl Store {
         entity: Entity,
         bundle: B,
     ) -> Result<bool, Box<SpawnFault>> {
-        Self::check_bundle::<B>()?;
+        if let Err(fault) = Self::check_bundle::<B>() {
+            return Err(refused(bundle, fault.into()));
+        }
         if !self.entities.is_reserved(entity) {
             return Ok(false);
         }
-        let info = self.known_bundle::<B>()?;
+        let info = match self.known_bundle::<B>() {
+            Ok(info) => info,
+            Err(fault) => return Err(refused(bundle, fault)),
+        };
         self.fill_new(info, bundle, |entities, archetype, row| {
             entities.settle(entity, archetype, row);
             Ok(entity)
@@ -173,7 +181,10 @@ impl Store {
         let archetype = &mut self.archetypes[info.archetype as usize];
         let (ids, columns) = archetype.ids_and_columns_mut();
         let row = ids.len();
-        let entity = claim(&mut self.entities, info.archetype, row as u32)?;
+        let entity = match claim(&mut self.entities, info.archetype, row as u32) {
+            Ok(entity) => entity,
+            Err(fault) => return Err(refused(bundle, fault)),
+        };
         ids.push(entity.index());
         if info.sparse {
             self.entities.set_sparse(entity.index());
@@ -201,10 +212,15 @@ impl Store {
     ) -> Result<bool, Box<BundleFault>> {
         let Some((source, row)) = self.entities.locate(entity) else {
             // Even so, a contradictory bundle is the first fault to be named.
-            Self::check_bundle::<B>()?;
-            return Ok(false);
+            return match Self::check_bundle::<B>() {
+                Ok(_) => Ok(false),
+                Err(fault) => Err(refused(bundle, Box::new(fault))),
+            };
         };
-        let edge = self.insert_edge::<B>(source)?;
+        let edge = match self.insert_edge::<B>(source) {
+            Ok(edge) => edge,
+            Err(fault) => return Err(refused(bundle, fault)),
+        };
         let mut panics = FirstPanic::default();
         let edge = &self.edges[source].inserts[edge];
         let target = edge.target as usize;

@@ -33,24 +33,21 @@ impl World {
         key: impl EntityKey,
         bundle: B,
     ) -> Result<(), ComponentError> {
-        if let Some(entity) = key.find(&self.store) {
+        let refused = if let Some(entity) = key.find(&self.store) {
             match self.store.insert(entity, bundle) {
                 Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(fault) => {
-                    return Err(ComponentError::Bundle {
-                        at: self.origin("insert"),
-                        fault: *fault,
-                    });
-                }
+                Ok(false) => None,
+                Err(fault) => Some(*fault),
             }
-        } else if let Err(fault) = crate::store::Store::check_bundle::<B>() {
-            return Err(ComponentError::Bundle {
-                at: self.origin("insert"),
-                fault,
-            });
-        }
-        Err(missing(&key, &self.store, self.origin("insert")))
+        } else {
+            drop(bundle);
+            crate::store::Store::check_bundle::<B>().err()
+        };
+        let at = self.origin("insert");
+        Err(match refused {
+            Some(fault) => ComponentError::Bundle { at, fault },
+            None => missing(&key, &self.store, at),
+        })
     }
 
     /// Attaches a component and hands back the one of the same type name that it replaces, whatever its type.
@@ -124,6 +121,7 @@ impl World {
     ) -> Result<Option<Box<dyn Component>>, ComponentError> {
         let ty: ComponentType = component.component_type();
         if name.unwrap_or(ty.type_name()).is_empty() {
+            drop(component);
             return Err(ComponentError::Bundle {
                 at: self.origin(function),
                 fault: BundleFault::EmptyTypeName,
@@ -132,12 +130,17 @@ impl World {
         let entity = key
             .find(&self.store)
             .filter(|entity| self.store.entities.is_live(*entity));
-        if let Some(entity) = entity
+        let refused = if let Some(entity) = entity
             && let Some(kind) = self.store.intern(name, ty)
-            && let Ok(replaced) = self.store.insert_boxed(entity, kind, component)
         {
-            return Ok(replaced);
-        }
+            match self.store.insert_boxed(entity, kind, component) {
+                Ok(replaced) => return Ok(replaced),
+                Err(refused) => refused,
+            }
+        } else {
+            component
+        };
+        drop(refused);
         Err(missing(key, &self.store, self.origin(function)))
     }
 

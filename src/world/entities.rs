@@ -2,6 +2,7 @@
 
 use super::World;
 use super::key::EntityKey;
+use crate::base::caught::refused;
 use crate::base::entity::Entity;
 use crate::store::bundle::{Bundle, ColumnBatch};
 use crate::store::component::Component;
@@ -55,7 +56,9 @@ impl World {
         handle: &str,
         bundle: B,
     ) -> Result<Entity, EntityError> {
-        self.check_handle(handle, "spawn_named")?;
+        if let Err(error) = self.check_handle(handle, "spawn_named") {
+            return Err(refused(bundle, error));
+        }
         let entity = self
             .store
             .spawn(bundle)

@@ -13,7 +13,7 @@ use super::error::{ImportError, ImportErrorKind};
 use super::export::Dangling;
 use super::references::{self, pointer};
 use super::registry::{ComponentRegistry, Reader};
-use crate::base::caught::FirstPanic;
+use crate::base::caught::{FirstPanic, refused};
 use crate::base::entity::Entity;
 use crate::base::hash::SeededMap;
 use crate::base::json;
@@ -212,7 +212,10 @@ impl World {
         for draft in drafts {
             built.0.push(Vec::with_capacity(draft.components.len()));
             if let Some(components) = built.0.last_mut() {
-                build_components(draft, &entity, dangling, components)?;
+                let outcome = build_components(draft, &entity, dangling, components);
+                if let Err(error) = outcome {
+                    return Err(refused(built, error));
+                }
             }
         }
         Ok(built)
