@@ -114,6 +114,14 @@ pub(crate) fn release<T>(value: T) -> Result<(), Panic> {
     call(move || drop(value))
 }
 
+/// Refuses a user's value: lets go of it first, so that neither its panic gets past the error nor the error past it.
+#[cold]
+#[track_caller]
+pub(crate) fn refuse<T, R, E>(value: T, error: E) -> Result<R, E> {
+    let _ = release(value);
+    Err(error)
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -122,6 +122,11 @@ impl Body {
         self.world.set_container(&shared.handle);
     }
 
+    /// A stop was asked for that ends the pass in its middle.
+    pub(crate) fn is_stopping(&self, shared: &Shared) -> bool {
+        self.rest.stoppable && shared.stop_hint()
+    }
+
     /// See [`split`].
     pub(crate) fn split<'a>(
         &'a mut self,
@@ -173,6 +178,11 @@ impl Body {
             self.units.append(&mut self.rest.pending);
             self.shut(slot as usize, shared);
             self.release(slot as usize);
+            if self.rest.mode == Mode::Pass && self.is_stopping(shared) {
+                // The teardown comes before any other user code (STOP-05), and releases the rest at its end.
+                self.rest.leaving.drain(..next);
+                return;
+            }
         }
         self.rest.leaving.clear();
         self.rest.mode = Mode::Idle;

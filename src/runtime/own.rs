@@ -169,7 +169,8 @@ impl Own<'_> {
         }
     }
 
-    /// Adds a timer to this system; it first fires one length after the clock reading of this update.
+    /// Adds a timer to this system; it first fires one length after the clock reading of this update. In `initialize`,
+    /// and after the clock was replaced, it is one length after the present.
     ///
     /// # Errors
     ///
@@ -205,12 +206,9 @@ impl Own<'_> {
     pub fn add_timer(&mut self, timer: Timer) -> Result<(), SystemError> {
         let shared = self.shared;
         let Some(own) = &mut self.state else {
-            return Err(no_system(shared, "add_timer"));
+            return user::refuse(timer, no_system(shared, "add_timer"));
         };
-        let now = own.elapsed.now();
-        add_timer(own, timer, now, &|| {
-            Origin::new(Some(&shared.handle), "add_timer")
-        })
+        add_timer(own, timer, true, shared)
     }
 
     /// Cancels every timer of this name.
@@ -234,12 +232,9 @@ impl Own<'_> {
     pub fn set_clock(&mut self, clock: impl Into<Option<SharedClock>>) -> Result<(), SystemError> {
         let shared = self.shared;
         let Some(own) = &mut self.state else {
-            return Err(no_system(shared, "set_clock"));
+            return user::refuse(clock, no_system(shared, "set_clock"));
         };
-        let clock = clock.into().unwrap_or_default();
-        let now = read(&clock, &own.cold.handle, shared, "set_clock")?;
-        own.set_clock(clock, now);
-        Ok(())
+        set_clock(own, clock.into(), shared, "set_clock")
     }
 
     /// Switches this system off or on again. An update that runs goes on; a timer that switches off is followed by no
@@ -335,15 +330,42 @@ pub(crate) fn read(
     })
 }
 
-/// Adds a timer that counts from `now`; a refused one is dropped.
+/// Replaces a system's clock; one that cannot be read is refused.
+pub(crate) fn set_clock(
+    own: &mut OwnState,
+    clock: Option<SharedClock>,
+    shared: &Shared,
+    function: &'static str,
+) -> Result<(), SystemError> {
+    let clock = clock.unwrap_or_default();
+    match read(&clock, &own.cold.handle, shared, function) {
+        Ok(now) => {
+            own.set_clock(clock, now);
+            Ok(())
+        }
+        Err(error) => user::refuse(clock, error),
+    }
+}
+
+/// Adds a timer that counts from the running update's clock reading, or from the present; a refused one is dropped.
 pub(crate) fn add_timer(
     own: &mut OwnState,
     timer: Timer,
-    now: u64,
-    origin: &dyn Fn() -> Origin,
+    runs: bool,
+    shared: &Shared,
 ) -> Result<(), SystemError> {
-    match timer.check(origin, &own.cold.handle, own.cold.of) {
-        Ok(length) => {
+    let origin = || Origin::new(Some(&shared.handle), "add_timer");
+    let checked = timer.check(&origin, &own.cold.handle, own.cold.of);
+    let checked = checked.and_then(|length| {
+        if runs && own.elapsed.is_measured() {
+            return Ok((length, own.elapsed.now()));
+        }
+        let now = read(&own.clock, &own.cold.handle, shared, "add_timer")?;
+        // A clock that went back counts as one that stands still.
+        Ok((length, now.max(own.elapsed.now())))
+    });
+    match checked {
+        Ok((length, now)) => {
             let Timer {
                 name,
                 repeats,
@@ -353,10 +375,7 @@ pub(crate) fn add_timer(
             own.timers.add(name, length, repeats, callback, now);
             Ok(())
         }
-        Err(error) => {
-            let _ = user::release(timer);
-            Err(error)
-        }
+        Err(error) => user::refuse(timer, error),
     }
 }
 

@@ -58,10 +58,6 @@ impl Body {
         outcome
     }
 
-    fn is_stopping(&self, shared: &Shared) -> bool {
-        self.rest.stoppable && shared.stop_hint()
-    }
-
     fn end(&mut self, shared: &Arc<Shared>) {
         if !self.is_stopping(shared) {
             self.finish(shared);
@@ -130,7 +126,11 @@ impl Body {
                 if site.is_stopping() {
                     return Ok(());
                 }
-                unit.own.cold.inbox.collect();
+                // What a replacement gets that this pass leaves alone becomes readable at its first update (DEL-04); it
+                // was sent in this pass, so the bell is still rung for the next one.
+                if unit.own.is(flag::STARTED) {
+                    unit.own.cold.inbox.collect();
+                }
             }
             let plain = unit.own.flags == flag::STARTED;
             if !plain && !is_live(&unit.own) {

@@ -9,6 +9,7 @@ use super::system::{FnSystem, System, SystemResult, SystemType};
 use super::timer::Timer;
 use super::unit::Condition;
 use crate::base::origin::Origin;
+use crate::base::user;
 use crate::log::HeldLines;
 use crate::time::{SharedClock, interval_micros};
 use crate::world::World;
@@ -80,6 +81,21 @@ impl Parts {
         self.timers
             .iter()
             .try_for_each(|timer| timer.check(origin, handle, of).map(drop))
+    }
+
+    /// Drops what was refused piece by piece, each user value by itself: two panics in one piece would abort.
+    pub(crate) fn release(self) {
+        let Self {
+            timers,
+            condition,
+            lines,
+            ..
+        } = self;
+        for timer in timers {
+            let _ = user::release(timer);
+        }
+        let _ = user::release(condition);
+        let _ = user::release(lines);
     }
 }
 

@@ -29,7 +29,8 @@ impl Context<'_> {
     /// Registers a system. It can be found, exported and messaged when the call returns.
     ///
     /// In a pass or a start-up step it is started by the next step, and updated from the next pass on. Under the handle
-    /// of a registered system it replaces that one, in its place in the order.
+    /// of a registered system it replaces that one, in its place in the order; when that one is shut down, its
+    /// successor is registered already.
     ///
     /// # Errors
     ///
@@ -63,7 +64,8 @@ impl Context<'_> {
             Ok(now) => now,
             Err(error) => {
                 let _ = user::release(system);
-                let _ = user::release(parts);
+                let _ = user::release(clock);
+                parts.release();
                 return Err(error);
             }
         };
@@ -183,7 +185,8 @@ impl Context<'_> {
     /// An unknown handle is a silent no-op; the result tells whether there was a system.
     ///
     /// In a pass or a start-up step its `shutdown` runs when the outermost of them ends, and it is dropped then;
-    /// outside one, during this call.
+    /// outside one, during this call. Of several that left in one pass, each is shut down and dropped in the order in
+    /// which they left.
     pub fn remove_system(&mut self, which: impl Which) -> bool {
         let Some(key) = self.lent.rest.key(&which) else {
             return false;
@@ -216,6 +219,11 @@ impl Context<'_> {
         own.flags |= flag::LEAVING;
         if replaced {
             own.cold.inbox.close();
+            let handle = Arc::clone(&own.cold.handle);
+            if self.lent.rest.torn {
+                // The successor takes no mail, so it has not taken the route over.
+                self.shared.routes.remove(&handle);
+            }
         } else {
             // What waited can still be read in `shutdown`.
             own.cold.inbox.collect();

@@ -8,7 +8,6 @@ use super::own;
 use super::system::Which;
 use super::timer::Timer;
 use super::unit::flag;
-use crate::base::origin::Origin;
 use crate::base::user;
 use crate::time::SharedClock;
 use crate::world::World;
@@ -23,16 +22,12 @@ impl Context<'_> {
     pub fn add_timer(&mut self, which: impl Which, timer: Timer) -> Result<(), SystemError> {
         let shared = self.shared;
         let running = self.this.key();
-        let own = self.named_own(which, "add_timer")?;
-        let now = if running == Some(own.cold.key) {
-            own.elapsed.now()
-        } else {
-            // A clock that went back counts as one that stands still.
-            own::read(&own.clock, &own.cold.handle, shared, "add_timer")?.max(own.elapsed.now())
+        let own = match self.named_own(which, "add_timer") {
+            Ok(own) => own,
+            Err(error) => return user::refuse(timer, error),
         };
-        own::add_timer(own, timer, now, &|| {
-            Origin::new(Some(&shared.handle), "add_timer")
-        })
+        let runs = running == Some(own.cold.key);
+        own::add_timer(own, timer, runs, shared)
     }
 
     /// Cancels every timer of this name of a system. An unknown system has none.
@@ -78,7 +73,10 @@ impl Context<'_> {
         which: impl Which,
         condition: impl FnMut(&World) -> bool + Send + 'static,
     ) -> Result<(), SystemError> {
-        let own = self.named_own(which, "set_run_condition")?;
+        let own = match self.named_own(which, "set_run_condition") {
+            Ok(own) => own,
+            Err(error) => return user::refuse(condition, error),
+        };
         let old = own.cold.condition.replace(Box::new(condition));
         own::set_flag(own, flag::CONDITION, true);
         let _ = user::release(old);
@@ -93,7 +91,10 @@ impl Context<'_> {
     /// [`SystemError::Clock`] when the clock panics on being read. Nothing has changed then.
     pub fn set_clock(&mut self, clock: impl Into<Option<SharedClock>>) -> Result<(), SystemError> {
         let clock = clock.into().unwrap_or_default();
-        let now = own::read(&clock, &self.shared.handle, self.shared, "set_clock")?;
+        let now = match own::read(&clock, &self.shared.handle, self.shared, "set_clock") {
+            Ok(now) => now,
+            Err(error) => return user::refuse(clock, error),
+        };
         let units = self
             .lent
             .before
@@ -121,10 +122,10 @@ impl Context<'_> {
         clock: impl Into<Option<SharedClock>>,
     ) -> Result<(), SystemError> {
         let shared = self.shared;
-        let own = self.named_own(which, "set_system_clock")?;
-        let clock = clock.into().unwrap_or_default();
-        let now = own::read(&clock, &own.cold.handle, shared, "set_system_clock")?;
-        own.set_clock(clock, now);
-        Ok(())
+        let own = match self.named_own(which, "set_system_clock") {
+            Ok(own) => own,
+            Err(error) => return user::refuse(clock, error),
+        };
+        own::set_clock(own, clock.into(), shared, "set_system_clock")
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Elapsed {
     now: u64,
     /// No update has been measured since the measurement began.
     fresh: bool,
+    /// Some update has been measured, before the measurement last began or since.
+    updated: bool,
 }
 
 impl Elapsed {
@@ -26,6 +28,7 @@ impl Elapsed {
             before: now.wrapping_sub(interval),
             now,
             fresh: true,
+            updated: false,
         }
     }
 
@@ -36,6 +39,7 @@ impl Elapsed {
         self.now = self.now.max(now);
         if self.fresh {
             self.fresh = false;
+            self.updated = true;
             self.before = self.now.wrapping_sub(interval);
         }
     }
@@ -51,16 +55,25 @@ impl Elapsed {
         self.now
     }
 
-    /// The interval changed between updates: what is read before the first update follows it.
+    /// Whether an update was measured since the measurement began.
+    pub(crate) fn is_measured(&self) -> bool {
+        !self.fresh
+    }
+
+    /// The interval changed: what is read before the first update follows it. What the last update read stays; it may
+    /// be running (ELA-01).
     pub(crate) fn interval_changed(&mut self, interval: u64) {
-        if self.fresh {
+        if !self.updated {
             self.before = self.now.wrapping_sub(interval);
         }
     }
 
     /// Begins again. It may be in the middle of an update, whose own value stays (ELA-01).
     pub(crate) fn restart(&mut self, now: u64) {
-        *self = Self::new(now, self.micros());
+        *self = Self {
+            updated: self.updated,
+            ..Self::new(now, self.micros())
+        };
     }
 }
 
