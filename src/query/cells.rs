@@ -14,6 +14,9 @@ use crate::store::sparse::SparseView;
 /// Says that an archetype has no column for a request.
 pub(super) const ABSENT: u16 = u16::MAX;
 
+/// Up to so many requests the columns are taken apart without a loop.
+const UNROLLED: usize = 4;
+
 enum Cell<'w> {
     Empty,
     Shared(&'w Column),
@@ -139,43 +142,63 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
         views: &'v [NumberedView<'w>],
         now: u64,
     ) -> Self {
-        let mut cells = [const { Cell::Empty }; N];
-        let mut marks_rows = false;
-        let mut base = 0;
-        for ((&access, &position), cell) in accesses.iter().zip(positions).zip(&mut cells) {
-            if position == ABSENT {
-                continue;
-            }
-            // Positions ascend, because requests and columns are sorted alike.
-            let position = position as usize;
-            let Some(rest) = position
-                .checked_sub(base)
-                .and_then(|skip| columns.get_mut(skip..))
-            else {
-                break;
-            };
-            let Some((column, rest)) = rest.split_first_mut() else {
-                break;
-            };
-            columns = rest;
-            base = position + 1;
-            if access == Access::Read {
-                *cell = Cell::Shared(column);
-            } else {
-                marks_rows |= access == Access::Write && column.ticks().is_some();
-                *cell = Cell::Exclusive(column);
-            }
-        }
-        Self {
-            columns: cells,
+        let mut cells = Self {
+            columns: [const { Cell::Empty }; N],
             views,
             rows,
             now,
-            marks_rows,
+            marks_rows: false,
+        };
+        let mut base = 0;
+        // Where the number of requests is known the loop is unrolled.
+        if let (true, Some(accesses), Some(positions)) = (
+            N <= UNROLLED && accesses.len() == N,
+            accesses.first_chunk::<N>(),
+            positions.first_chunk::<N>(),
+        ) {
+            for at in 0..N {
+                cells.place(at, accesses[at], positions[at], &mut columns, &mut base);
+            }
+        } else {
+            for (at, (&access, &position)) in accesses.iter().zip(positions).enumerate() {
+                cells.place(at, access, position, &mut columns, &mut base);
+            }
+        }
+        cells
+    }
+
+    /// Takes the column of a request out of the columns left, of which the first is number `base`. Positions ascend,
+    /// because requests and columns are sorted alike.
+    #[inline(always)]
+    fn place(
+        &mut self,
+        at: usize,
+        access: Access,
+        position: u16,
+        columns: &mut &'w mut [Column],
+        base: &mut usize,
+    ) {
+        if position == ABSENT {
+            return;
+        }
+        let position = position as usize;
+        let taken = std::mem::take(columns)
+            .get_mut(position.wrapping_sub(*base)..)
+            .and_then(<[Column]>::split_first_mut);
+        let (Some((column, rest)), Some(cell)) = (taken, self.columns.get_mut(at)) else {
+            return;
+        };
+        *columns = rest;
+        *base = position + 1;
+        if access == Access::Read {
+            *cell = Cell::Shared(column);
+        } else {
+            self.marks_rows |= access == Access::Write && column.ticks().is_some();
+            *cell = Cell::Exclusive(column);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn read<T: Component>(&self, term: Term) -> &'w [T] {
         match self.columns.get(term.request as usize) {
             Some(Cell::Shared(column)) => column.values().unwrap_or_default(),
@@ -183,7 +206,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn write<T: Component>(
         &mut self,
         term: Term,

@@ -101,6 +101,7 @@ impl<Q: Query> Query for Option<Q> {
     type State = OptionState<Q::State>;
     type Fetch<'w> = OptionFetch<Q::Fetch<'w>>;
     type Rows<'w> = OptionRows<'w, Q>;
+    const KINDS: usize = Q::KINDS;
 
     fn collect(requests: &mut Requests<'_>) {
         requests.optionally(Q::collect);
@@ -265,6 +266,7 @@ macro_rules! tuples {
             type State = ($($term::State,)+);
             type Fetch<'w> = ($($term::Fetch<'w>,)+);
             type Rows<'w> = TupleRows<'w, Self>;
+            const KINDS: usize = 0 $(+ $term::KINDS)+;
 
             fn collect(requests: &mut Requests<'_>) {
                 $($term::collect(requests);)+

@@ -39,6 +39,9 @@ pub trait Query {
     type Fetch<'w>;
     /// Iterator over the rows of a chunk.
     type Rows<'w>: Iterator<Item = Self::Item<'w>> + Default;
+    /// How many kinds it asks for, at most.
+    #[doc(hidden)]
+    const KINDS: usize;
 
     #[doc(hidden)]
     fn collect(requests: &mut Requests<'_>);
@@ -276,6 +279,7 @@ macro_rules! reference_terms {
         type State = Term;
         type Fetch<'w> = ReadFetch<'w, T>;
         type Rows<'w> = std::slice::Iter<'w, T>;
+        const KINDS: usize = 1;
 
         fn collect(requests: &mut Requests<'_>) {
             requests.add($name, ComponentType::of::<T>(), Access::Read);
@@ -345,6 +349,7 @@ macro_rules! mutable_terms {
             type State = Term;
             type Fetch<'w> = WriteFetch<'w, T>;
             type Rows<'w> = std::slice::IterMut<'w, T>;
+            const KINDS: usize = 1;
 
             fn collect(requests: &mut Requests<'_>) {
                 requests.add($name, ComponentType::of::<T>(), Access::Write);
@@ -413,6 +418,7 @@ impl<T: Component> Query for Mut<'_, T> {
     type State = Term;
     type Fetch<'w> = MarkFetch<'w, T>;
     type Rows<'w> = MutRows<'w, T>;
+    const KINDS: usize = 1;
 
     fn collect(requests: &mut Requests<'_>) {
         requests.add(None, ComponentType::of::<T>(), Access::Mark);
@@ -492,6 +498,7 @@ impl Query for Entity {
     type State = ();
     type Fetch<'w> = EntityRows<'w>;
     type Rows<'w> = EntityIter<'w>;
+    const KINDS: usize = 0;
 
     fn collect(_: &mut Requests<'_>) {}
 

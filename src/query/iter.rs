@@ -208,24 +208,46 @@ impl<'w, Q: Query, F: Filter> Iterator for QueryIter<'w, Q, F> {
     }
 
     #[inline]
-    fn fold<B, G: FnMut(B, Self::Item) -> B>(mut self, init: B, mut f: G) -> B {
-        let mut acc = self.rows.fold(init, &mut f);
-        loop {
-            if let Some(mut slow) = self.slow.take() {
-                while let Some((skip, id)) = slow.next_row(&self.scratch.bits) {
-                    if let Some(item) = Q::pick(&mut slow.fetch, skip, id) {
-                        acc = f(acc, item);
-                    }
+    fn fold<B, G: FnMut(B, Self::Item) -> B>(self, init: B, mut f: G) -> B {
+        let Self {
+            rows,
+            slow,
+            mut walk,
+            scratch,
+        } = self;
+        let acc = rows.fold(init, &mut f);
+        if slow.is_some() || walk.is_by_row() {
+            fold_by_row(slow, &mut walk, scratch, acc, f)
+        } else {
+            walk.fold_whole(scratch, acc, f)
+        }
+    }
+}
+
+/// Folds what is left row by row. An archetype that was begun so because it keeps ticks may be followed by whole ones.
+#[inline(never)]
+fn fold_by_row<'w, Q: Query, F: Filter, B>(
+    mut slow: Option<Slow<'w, Q>>,
+    walk: &mut Walk<'w, Q, F>,
+    scratch: &mut Scratch,
+    mut acc: B,
+    mut f: impl FnMut(B, Q::Item<'w>) -> B,
+) -> B {
+    loop {
+        if let Some(mut slow) = slow.take() {
+            while let Some((skip, id)) = slow.next_row(&scratch.bits) {
+                if let Some(item) = Q::pick(&mut slow.fetch, skip, id) {
+                    acc = f(acc, item);
                 }
             }
-            let Some(stop) = self.walk.advance(self.scratch) else {
-                return acc;
-            };
-            if stop.by_row {
-                self.slow = Some(Slow::new(stop));
-            } else {
-                acc = Q::rows(stop.fetch).fold(acc, &mut f);
-            }
+        }
+        let Some(stop) = walk.advance(scratch) else {
+            return acc;
+        };
+        if stop.by_row {
+            slow = Some(Slow::new(stop));
+        } else {
+            acc = Q::rows(stop.fetch).fold(acc, &mut f);
         }
     }
 }

@@ -1,4 +1,8 @@
 //! The walk of a query over the archetypes that match, in the order of their creation.
+#![allow(
+    clippy::inline_always,
+    reason = "measured: a visit of an archetype is a few dozen instructions, or hundreds when it is not one piece"
+)]
 
 use smallvec::SmallVec;
 
@@ -12,12 +16,29 @@ use crate::store::Store;
 use crate::store::archetype::Archetype;
 use crate::store::entities::Slot;
 
+/// The archetypes that are left, each given out once, in ascending order.
+struct Ahead<'w> {
+    archetypes: &'w mut [Archetype],
+    /// The number of the first of them.
+    base: usize,
+}
+
+impl<'w> Ahead<'w> {
+    #[inline]
+    fn take(&mut self, number: usize) -> Option<&'w mut Archetype> {
+        let (archetype, rest) = std::mem::take(&mut self.archetypes)
+            .get_mut(number.checked_sub(self.base)?..)?
+            .split_first_mut()?;
+        self.archetypes = rest;
+        self.base = number + 1;
+        Some(archetype)
+    }
+}
+
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
     state: &'w QueryCore<Q, F>,
-    archetypes: &'w mut [Archetype],
-    /// The number of the first of `archetypes`.
-    base: usize,
+    ahead: Ahead<'w>,
     /// The next match.
     next: usize,
     slots: &'w [Slot],
@@ -81,8 +102,10 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         }
         Self {
             state,
-            archetypes,
-            base: 0,
+            ahead: Ahead {
+                archetypes,
+                base: 0,
+            },
             next: 0,
             slots: entities.slots(),
             views,
@@ -94,72 +117,77 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     /// Goes to the next archetype with rows. For one that is taken row by row, the scratch's bits say which rows pass.
     #[inline]
     pub(super) fn advance(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+        if self.state.by_row {
+            return self.advance_by_row(scratch);
+        }
         loop {
-            let place = self.next;
-            let number = *self.state.matches.get(place)? as usize;
+            let number = *self.state.matches.get(self.next)? as usize;
             self.next += 1;
             scratch.visited += 1;
-            let archetypes = std::mem::take(&mut self.archetypes);
-            let (archetype, rest) = archetypes
-                .get_mut(number - self.base..)?
-                .split_first_mut()?;
-            self.archetypes = rest;
-            self.base = number + 1;
-            if archetype.len() == 0 {
-                continue;
+            let archetype = self.ahead.take(number)?;
+            if archetype.len() != 0 {
+                return Some(stop(self.state, self.slots, &[], self.now, number, archetype));
             }
-            if self.state.by_row && !self.select(number, archetype, &mut scratch.bits) {
-                continue;
-            }
-            return Some(self.stop(number, archetype));
         }
+    }
+
+    #[inline(never)]
+    fn advance_by_row(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+        loop {
+            let number = *self.state.matches.get(self.next)? as usize;
+            self.next += 1;
+            scratch.visited += 1;
+            let archetype = self.ahead.take(number)?;
+            if archetype.len() != 0 && self.select(number, archetype, &mut scratch.bits) {
+                let views = &self.views;
+                return Some(stop(self.state, self.slots, views, self.now, number, archetype));
+            }
+        }
+    }
+
+    /// Whether a filter or a sparse kind tells rows apart.
+    #[inline]
+    pub(super) fn is_by_row(&self) -> bool {
+        self.state.by_row
+    }
+
+    /// Folds all rows of the archetypes that are left, whole: no filter and no sparse kind tells rows apart.
+    ///
+    /// The way of a query over many small archetypes: what a visit needs stays in registers.
+    #[inline]
+    pub(super) fn fold_whole<B>(
+        self,
+        scratch: &mut Scratch,
+        init: B,
+        mut f: impl FnMut(B, Q::Item<'w>) -> B,
+    ) -> B {
+        let Self {
+            state,
+            mut ahead,
+            slots,
+            now,
+            ..
+        } = self;
+        debug_assert!(!state.by_row);
+        let matches = state.matches.get(self.next..).unwrap_or_default();
+        scratch.visited += matches.len() as u64;
+        let mut acc = init;
+        for &number in matches {
+            let Some(archetype) = ahead.take(number as usize) else {
+                break;
+            };
+            let stop = stop(state, slots, &[], now, number as usize, archetype);
+            acc = Q::rows(stop.fetch).fold(acc, &mut f);
+        }
+        acc
     }
 
     /// Goes to one archetype ahead, without asking which of its rows pass.
     pub(super) fn go_to(&mut self, place: usize) -> Option<Stop<'w, Q>> {
         let number = *self.state.matches.get(place)? as usize;
-        let archetypes = std::mem::take(&mut self.archetypes);
-        let (archetype, rest) = archetypes
-            .get_mut(number.checked_sub(self.base)?..)?
-            .split_first_mut()?;
-        self.archetypes = rest;
-        self.base = number + 1;
-        Some(self.stop(number, archetype))
-    }
-
-    #[inline]
-    fn stop(&self, number: usize, archetype: &'w mut Archetype) -> Stop<'w, Q> {
-        if self.state.accesses.len() <= 4 {
-            self.stop_with::<4>(number, archetype)
-        } else {
-            self.stop_with::<MAX_TERMS>(number, archetype)
-        }
-    }
-
-    #[inline]
-    fn stop_with<const N: usize>(
-        &self,
-        number: usize,
-        archetype: &'w mut Archetype,
-    ) -> Stop<'w, Q> {
-        let (ids, columns) = archetype.parts_mut();
-        let rows = EntityRows {
-            ids,
-            slots: self.slots,
-        };
-        let positions = self.state.positions_of(number);
-        let accesses = &self.state.accesses;
+        let archetype = self.ahead.take(number)?;
         let views: &[NumberedView<'w>] = if self.state.by_row { &self.views } else { &[] };
-        let mut cells = Cells::<N>::new(columns, rows, accesses, positions, views, self.now);
-        let marks_rows = cells.marks_rows;
-        let fetch = Q::fetch(&self.state.query, &mut cells);
-        Stop {
-            fetch,
-            ids,
-            slots: self.slots,
-            by_row: self.state.by_row,
-            marks_rows,
-        }
+        Some(stop(self.state, self.slots, views, self.now, number, archetype))
     }
 
     /// Which rows of an archetype pass; false when none does.
@@ -200,6 +228,55 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             bits.push(word);
         }
         any != 0
+    }
+}
+
+/// An archetype, taken apart for the terms of the query.
+#[inline(always)]
+fn stop<'w, Q: Query, F: Filter>(
+    state: &QueryCore<Q, F>,
+    slots: &'w [Slot],
+    views: &[NumberedView<'w>],
+    now: u64,
+    number: usize,
+    archetype: &'w mut Archetype,
+) -> Stop<'w, Q> {
+    macro_rules! wide {
+        ($kinds:expr) => {
+            stop_with::<Q, F, { $kinds }>(state, slots, views, now, number, archetype)
+        };
+    }
+    match Q::KINDS {
+        0 | 1 => wide!(1),
+        2 => wide!(2),
+        3 => wide!(3),
+        4 => wide!(4),
+        5..=8 => wide!(8),
+        _ => wide!(MAX_TERMS),
+    }
+}
+
+#[inline(always)]
+fn stop_with<'w, Q: Query, F: Filter, const KINDS: usize>(
+    state: &QueryCore<Q, F>,
+    slots: &'w [Slot],
+    views: &[NumberedView<'w>],
+    now: u64,
+    number: usize,
+    archetype: &'w mut Archetype,
+) -> Stop<'w, Q> {
+    let (ids, columns) = archetype.parts_mut();
+    let rows = EntityRows { ids, slots };
+    let positions = state.positions_of(number);
+    let mut cells = Cells::<KINDS>::new(columns, rows, &state.accesses, positions, views, now);
+    let marks_rows = cells.marks_rows;
+    let fetch = Q::fetch(&state.query, &mut cells);
+    Stop {
+        fetch,
+        ids,
+        slots,
+        by_row: state.by_row,
+        marks_rows,
     }
 }
 
