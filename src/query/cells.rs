@@ -17,6 +17,29 @@ pub(super) const ABSENT: u16 = u16::MAX;
 /// Up to so many requests the columns are taken apart without a loop.
 const UNROLLED: usize = 4;
 
+/// What is left of a mutable slice whose elements are given out one by one, in ascending order.
+pub(super) struct Ahead<'w, T> {
+    left: &'w mut [T],
+    /// The number of the first that is left.
+    base: usize,
+}
+
+impl<'w, T> Ahead<'w, T> {
+    pub(super) fn new(all: &'w mut [T]) -> Self {
+        Self { left: all, base: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self, number: usize) -> Option<&'w mut T> {
+        let (element, left) = std::mem::take(&mut self.left)
+            .get_mut(number.checked_sub(self.base)?..)?
+            .split_first_mut()?;
+        self.left = left;
+        self.base = number + 1;
+        Some(element)
+    }
+}
+
 enum Cell<'w> {
     Empty,
     Shared(&'w Column),
@@ -135,7 +158,7 @@ pub struct Cells<'w, 'v, const N: usize> {
 impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
     #[inline(always)]
     pub(super) fn new(
-        mut columns: &'w mut [Column],
+        columns: &'w mut [Column],
         rows: EntityRows<'w>,
         accesses: &[Access],
         positions: &[u16],
@@ -149,7 +172,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
             now,
             marks_rows: false,
         };
-        let mut base = 0;
+        let mut columns = Ahead::new(columns);
         // Where the number of requests is known the loop is unrolled.
         if let (true, Some(accesses), Some(positions)) = (
             N <= UNROLLED && accesses.len() == N,
@@ -157,39 +180,27 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
             positions.first_chunk::<N>(),
         ) {
             for at in 0..N {
-                cells.place(at, accesses[at], positions[at], &mut columns, &mut base);
+                cells.place(at, accesses[at], positions[at], &mut columns);
             }
         } else {
             for (at, (&access, &position)) in accesses.iter().zip(positions).enumerate() {
-                cells.place(at, access, position, &mut columns, &mut base);
+                cells.place(at, access, position, &mut columns);
             }
         }
         cells
     }
 
-    /// Takes the column of a request out of the columns left, of which the first is number `base`. Positions ascend,
+    /// Takes the column of a request out of the columns left. Positions ascend,
     /// because requests and columns are sorted alike.
     #[inline(always)]
-    fn place(
-        &mut self,
-        at: usize,
-        access: Access,
-        position: u16,
-        columns: &mut &'w mut [Column],
-        base: &mut usize,
-    ) {
+    fn place(&mut self, at: usize, access: Access, position: u16, columns: &mut Ahead<'w, Column>) {
         if position == ABSENT {
             return;
         }
-        let position = position as usize;
-        let taken = std::mem::take(columns)
-            .get_mut(position.wrapping_sub(*base)..)
-            .and_then(<[Column]>::split_first_mut);
-        let (Some((column, rest)), Some(cell)) = (taken, self.columns.get_mut(at)) else {
+        let column = columns.take(position as usize);
+        let (Some(column), Some(cell)) = (column, self.columns.get_mut(at)) else {
             return;
         };
-        *columns = rest;
-        *base = position + 1;
         if access == Access::Read {
             *cell = Cell::Shared(column);
         } else {

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::access::MAX_TERMS;
-use super::cells::{Cells, EntityRows, NumberedView, entity_at, view_of};
+use super::cells::{Ahead, Cells, EntityRows, NumberedView, entity_at, view_of};
 use super::fetch::Query;
 use super::filter::{Filter, FilterRows};
 use super::state::{QueryCore, Scratch};
@@ -16,29 +16,10 @@ use crate::store::Store;
 use crate::store::archetype::Archetype;
 use crate::store::entities::Slot;
 
-/// The archetypes that are left, each given out once, in ascending order.
-struct Ahead<'w> {
-    archetypes: &'w mut [Archetype],
-    /// The number of the first of them.
-    base: usize,
-}
-
-impl<'w> Ahead<'w> {
-    #[inline]
-    fn take(&mut self, number: usize) -> Option<&'w mut Archetype> {
-        let (archetype, rest) = std::mem::take(&mut self.archetypes)
-            .get_mut(number.checked_sub(self.base)?..)?
-            .split_first_mut()?;
-        self.archetypes = rest;
-        self.base = number + 1;
-        Some(archetype)
-    }
-}
-
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
     state: &'w QueryCore<Q, F>,
-    ahead: Ahead<'w>,
+    ahead: Ahead<'w, Archetype>,
     /// The next match.
     next: usize,
     slots: &'w [Slot],
@@ -102,10 +83,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         }
         Self {
             state,
-            ahead: Ahead {
-                archetypes,
-                base: 0,
-            },
+            ahead: Ahead::new(archetypes),
             next: 0,
             slots: entities.slots(),
             views,
@@ -126,7 +104,14 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             scratch.visited += 1;
             let archetype = self.ahead.take(number)?;
             if archetype.len() != 0 {
-                return Some(stop(self.state, self.slots, &[], self.now, number, archetype));
+                return Some(stop(
+                    self.state,
+                    self.slots,
+                    &[],
+                    self.now,
+                    number,
+                    archetype,
+                ));
             }
         }
     }
@@ -140,7 +125,9 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             let archetype = self.ahead.take(number)?;
             if archetype.len() != 0 && self.select(number, archetype, &mut scratch.bits) {
                 let views = &self.views;
-                return Some(stop(self.state, self.slots, views, self.now, number, archetype));
+                return Some(stop(
+                    self.state, self.slots, views, self.now, number, archetype,
+                ));
             }
         }
     }
@@ -187,7 +174,9 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         let number = *self.state.matches.get(place)? as usize;
         let archetype = self.ahead.take(number)?;
         let views: &[NumberedView<'w>] = if self.state.by_row { &self.views } else { &[] };
-        Some(stop(self.state, self.slots, views, self.now, number, archetype))
+        Some(stop(
+            self.state, self.slots, views, self.now, number, archetype,
+        ))
     }
 
     /// Which rows of an archetype pass; false when none does.
