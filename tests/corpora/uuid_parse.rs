@@ -11,6 +11,12 @@ pub(crate) fn run(bytes: &[u8]) {
     check(&with_a_fault(bytes));
 }
 
+/// What stands beside the digits and letters, looks like them, or has their bits.
+const NEIGHBOURS: [char; 16] = [
+    '/', ':', '@', 'G', '`', 'g', '-', ' ', '\u{0}', '\u{10}', '\u{19}', '\u{7f}', 'é', '\u{ff11}',
+    '"', '\\',
+];
+
 /// The first sixteen bytes as a well-formed text, changed in the way and at the place that the next three name.
 fn with_a_fault(bytes: &[u8]) -> String {
     let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -28,7 +34,12 @@ fn with_a_fault(bytes: &[u8]) -> String {
             });
         }
     }
-    let (place, found) = (usize::from(byte(17)) % 37, char::from(byte(18)));
+    let place = usize::from(byte(17)) % 37;
+    let found = if byte(18) & 128 == 0 {
+        NEIGHBOURS[usize::from(byte(18)) % NEIGHBOURS.len()]
+    } else {
+        char::from(byte(19))
+    };
     match byte(16) & 7 {
         0 => {}
         1 => text.insert(place, found),
