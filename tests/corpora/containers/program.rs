@@ -15,7 +15,7 @@ pub(crate) type Handle = &'static str;
 /// One step of the application.
 #[derive(Debug)]
 pub(crate) enum Op {
-    /// A pass, after the clock has moved.
+    /// A pass, after the clocks have moved.
     Tick(Duration),
     UpdateSystem(Handle),
     InitializeSystems,
@@ -191,7 +191,7 @@ fn free(script: &mut Script<'_>, depth: usize) -> Free {
         3 | 4 if depth < DEEPEST => Free::Defer(Arc::new(behaviour(script, depth + 1))),
         5 if depth < DEEPEST => Free::Ticket(Arc::new(behaviour(script, depth + 1))),
         6 => Free::Advance(clock(script), step(script)),
-        7 => Free::GoBack(step(script)),
+        7 | 10 => Free::GoBack(step(script)),
         8 if script.chance(100) => Free::Stop,
         9 if script.chance(60) => Free::RequestStop,
         _ => Free::Send(handle(script)),
@@ -300,7 +300,7 @@ fn target(script: &mut Script<'_>) -> Target {
 }
 
 fn clock(script: &mut Script<'_>) -> ClockName {
-    if script.chance(80) {
+    if script.chance(110) {
         ClockName::Wild
     } else {
         ClockName::Manual

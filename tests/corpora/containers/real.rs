@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ecs::{
     BoxError, Claim, Clock, Container, Context, Mailbox, ManualClock, Moment, OwnedContainer,
@@ -75,6 +76,11 @@ impl Drop for Token {
     }
 }
 
+/// A step of a clock in microseconds.
+fn whole(step: Duration) -> u64 {
+    u64::try_from(step.as_micros()).unwrap()
+}
+
 /// Past the hook: the panic is planned, nobody wants to read about it.
 fn panic_with(text: String) -> ! {
     std::panic::resume_unwind(Box::new(text))
@@ -99,6 +105,16 @@ impl Env {
         match name {
             ClockName::Manual => (&self.manual).into(),
             ClockName::Wild => SharedClock::new(self.wild.clone()),
+        }
+    }
+
+    fn advance(&self, clock: ClockName, by: Duration) {
+        match clock {
+            ClockName::Manual => _ = self.manual.advance(by),
+            ClockName::Wild => {
+                let now = self.wild.now().as_micros();
+                self.wild.set(now.saturating_add(whole(by)));
+            }
         }
     }
 
@@ -415,14 +431,10 @@ fn free_act(env: &Arc<Env>, container: &Container, free: &Free, inside: bool) {
             env.add(format!("stop: {outcome:?}"));
         }
         Free::RequestStop => container.request_stop(),
-        Free::Advance(ClockName::Manual, by) => _ = env.manual.advance(*by),
-        Free::Advance(ClockName::Wild, by) => {
-            let by = u64::try_from(by.as_micros()).unwrap();
-            env.wild.set(env.wild.now().as_micros().saturating_add(by));
-        }
+        Free::Advance(clock, by) => env.advance(*clock, *by),
         Free::GoBack(by) => {
-            let by = u64::try_from(by.as_micros()).unwrap();
-            env.wild.set(env.wild.now().as_micros().saturating_sub(by));
+            let now = env.wild.now().as_micros();
+            env.wild.set(now.saturating_sub(whole(*by)));
         }
     }
 }
@@ -477,7 +489,8 @@ fn step(env: &Arc<Env>, container: &Container, held: &mut Option<Claim>, op: &Op
     };
     match op {
         Op::Tick(by) => {
-            let _ = env.manual.advance(*by);
+            env.advance(ClockName::Manual, *by);
+            env.advance(ClockName::Wild, *by);
             let result = match held {
                 Some(claim) => claim.update(),
                 None => container.update(),

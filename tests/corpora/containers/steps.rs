@@ -44,25 +44,24 @@ impl Model {
             }
             Free::Stop => self.stop(inside),
             Free::RequestStop => self.stop = true,
-            Free::Advance(ClockName::Manual, by) => self.advance(*by),
-            Free::Advance(ClockName::Wild, by) => {
-                self.wild = self
-                    .wild
-                    .saturating_add(u64::try_from(by.as_micros()).unwrap());
-                self.wild_latest = self.wild_latest.max(self.wild);
-            }
+            Free::Advance(clock, by) => self.advance(*clock, *by),
             Free::GoBack(by) => {
-                self.wild = self
-                    .wild
-                    .saturating_sub(u64::try_from(by.as_micros()).unwrap());
+                let by = u64::try_from(by.as_micros()).unwrap();
+                self.wild = self.wild.saturating_sub(by);
             }
         }
     }
 
-    fn advance(&mut self, by: Duration) {
+    fn advance(&mut self, clock: ClockName, by: Duration) {
         let by = u64::try_from(by.as_micros()).unwrap();
-        // spec: CLK-06
-        self.manual = self.manual.checked_add(by).unwrap_or(self.manual);
+        match clock {
+            // spec: CLK-06
+            ClockName::Manual => self.manual = self.manual.checked_add(by).unwrap_or(self.manual),
+            ClockName::Wild => {
+                self.wild = self.wild.saturating_add(by);
+                self.wild_latest = self.wild_latest.max(self.wild);
+            }
+        }
     }
 
     fn defer(&mut self, behaviour: &Arc<Behaviour>, ticket: Option<usize>) {
@@ -105,7 +104,8 @@ impl Model {
         let held = self.claimed;
         match op {
             Op::Tick(by) => {
-                self.advance(*by);
+                self.advance(ClockName::Manual, *by);
+                self.advance(ClockName::Wild, *by);
                 let said = self.pass();
                 self.add_line(format!("pass: {said}"));
                 return;
