@@ -12,6 +12,7 @@
 //! - timers added while the clock that goes back stands behind where it was;
 //! - the order in which a dropped container lets go of its systems, and what it drops besides.
 
+mod env;
 mod model;
 mod passes;
 mod program;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::env::FUEL;
 use super::program::{
     Action, Behaviour, ClockName, HANDLES, Handle, Outcome, POCKETS, Spec, Takes, Target,
     TimerSpec, Verdict,
 };
-use super::real::FUEL;
 
 /// The number of a system that was made.
 pub(super) type Number = usize;

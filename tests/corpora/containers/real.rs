@@ -1,132 +1,20 @@
 //! The library carries a program out and writes down what happens.
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ecs::{
     BoxError, Claim, Clock, Container, Context, Mailbox, ManualClock, Moment, OwnedContainer,
-    Register, Registration, SharedClock, StopOutcome, System, SystemError, SystemResult, Ticket,
-    Timer, UpdateError, Value, json,
+    Register, Registration, StopOutcome, System, SystemError, SystemResult, Timer, UpdateError,
+    Value, json,
 };
 
+use super::env::{Env, FUEL, Kind, Token, Wild, panic_with, whole};
 use super::program::{
-    Action, Behaviour, ClockName, Free, HANDLES, Op, Outcome, POCKETS, Spec, Takes, Target,
-    TimerSpec, Verdict,
+    Action, Behaviour, ClockName, Free, HANDLES, Op, Outcome, Spec, Takes, Target, TimerSpec,
+    Verdict,
 };
-
-/// Actions that one program may carry out; systems that make systems would go on for ever.
-pub(crate) const FUEL: usize = 400;
-
-/// What all user code of a run shares.
-pub(super) struct Env {
-    log: Mutex<Vec<String>>,
-    manual: ManualClock,
-    wild: Wild,
-    fuel: AtomicUsize,
-    /// Given out to systems, conditions, timers, deferred functions and messages, in the order made.
-    numbers: AtomicUsize,
-    alive: [Arc<AtomicUsize>; 4],
-    pockets: Mutex<[Option<Mailbox>; POCKETS]>,
-    tickets: Mutex<Vec<Ticket<usize>>>,
-}
-
-/// A clock that can be set back.
-#[derive(Clone, Default)]
-struct Wild(Arc<(AtomicU64, AtomicU64)>);
-
-impl Clock for Wild {
-    fn now(&self) -> Moment {
-        Moment::from_micros(self.0.0.load(Ordering::Relaxed))
-    }
-}
-
-impl Wild {
-    fn set(&self, now: u64) {
-        self.0.0.store(now, Ordering::Relaxed);
-        self.0.1.fetch_max(now, Ordering::Relaxed);
-    }
-
-    fn is_behind(&self) -> bool {
-        self.0.0.load(Ordering::Relaxed) < self.0.1.load(Ordering::Relaxed)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    System,
-    Timer,
-    Condition,
-    Deferred,
-}
-
-/// A user value that is counted while it lives.
-struct Token {
-    alive: Arc<AtomicUsize>,
-    panics: bool,
-}
-
-impl Drop for Token {
-    fn drop(&mut self) {
-        self.alive.fetch_sub(1, Ordering::Relaxed);
-        if self.panics {
-            panic_with("planned, in a drop".to_owned());
-        }
-    }
-}
-
-/// A step of a clock in microseconds.
-fn whole(step: Duration) -> u64 {
-    u64::try_from(step.as_micros()).unwrap()
-}
-
-/// Past the hook: the panic is planned, nobody wants to read about it.
-fn panic_with(text: String) -> ! {
-    std::panic::resume_unwind(Box::new(text))
-}
-
-impl Env {
-    fn add(&self, event: impl Into<String>) {
-        self.log.lock().unwrap().push(event.into());
-    }
-
-    fn number(&self) -> usize {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn token(&self, kind: Kind, panics: bool) -> Token {
-        let alive = Arc::clone(&self.alive[kind as usize]);
-        alive.fetch_add(1, Ordering::Relaxed);
-        Token { alive, panics }
-    }
-
-    fn clock(&self, name: ClockName) -> SharedClock {
-        match name {
-            ClockName::Manual => (&self.manual).into(),
-            ClockName::Wild => SharedClock::new(self.wild.clone()),
-        }
-    }
-
-    fn advance(&self, clock: ClockName, by: Duration) {
-        match clock {
-            ClockName::Manual => _ = self.manual.advance(by),
-            ClockName::Wild => {
-                let now = self.wild.now().as_micros();
-                self.wild.set(now.saturating_add(whole(by)));
-            }
-        }
-    }
-
-    fn has_fuel(&self) -> bool {
-        let left = self
-            .fuel
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |fuel| {
-                fuel.checked_sub(1)
-            });
-        left.is_ok()
-    }
-}
 
 fn outcome(outcome: Outcome) -> SystemResult {
     match outcome {
