@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ecs::{Clock, Mailbox, ManualClock, Moment, SharedClock, Ticket};
+use ecs::{Clock, Mailbox, ManualClock, Moment, SharedClock, SystemKey, Ticket};
 
 use super::program::{ClockName, POCKETS};
 
@@ -22,6 +22,8 @@ pub(super) struct Env {
     pub(super) alive: [Arc<AtomicUsize>; 4],
     pub(super) pockets: Mutex<[Option<Mailbox>; POCKETS]>,
     pub(super) tickets: Mutex<Vec<Ticket<usize>>>,
+    /// Of all systems that were registered, in order.
+    pub(super) keys: Mutex<Vec<SystemKey>>,
 }
 
 /// A clock that can be set back.
@@ -108,6 +110,11 @@ impl Env {
                 self.wild.set(now.saturating_add(whole(by)));
             }
         }
+    }
+
+    pub(super) fn key(&self, at: usize) -> Option<SystemKey> {
+        let keys = self.keys.lock().unwrap();
+        keys.get(at % keys.len().max(1)).copied()
     }
 
     pub(super) fn has_fuel(&self) -> bool {

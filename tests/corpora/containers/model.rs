@@ -93,6 +93,8 @@ pub(super) struct Model {
     pub(super) alive: [usize; 4],
     pub(super) pockets: [Option<Number>; POCKETS],
     pub(super) tickets: Vec<String>,
+    /// All that were ever registered, in order.
+    pub(super) keys: Vec<Number>,
     /// Those that were made and not dropped.
     pub(super) systems: BTreeMap<Number, System>,
     /// Those that are registered, in the order of registration.
@@ -181,26 +183,28 @@ impl Model {
             Action::Free(free) => self.free(free, true),
             Action::Add(spec) => self.add(spec),
             Action::Remove(handle) => {
-                let own = me.is_some_and(|(number, phase)| {
-                    phase == Phase::Shutdown && self.systems[&number].spec.handle == *handle
-                });
-                // spec: SHUT-13, CHG-02
-                let found = self.find(handle).filter(|_| !own);
-                if let Some(number) = found {
-                    self.order.retain(|other| *other != number);
-                    self.leave(number, Here::Removed);
-                }
-                self.add_line(format!("remove {handle}: {}", found.is_some()));
+                let removed = self.remove(me, self.find(handle));
+                self.add_line(format!("remove {handle}: {removed}"));
             }
             Action::RemoveThis => {
-                let this = me.filter(|(number, phase)| {
-                    *phase != Phase::Shutdown && self.order.contains(number)
-                });
-                if let Some((number, _)) = this {
-                    self.order.retain(|other| *other != number);
-                    self.leave(number, Here::Removed);
+                let removed = self.remove(me, me.map(|(number, _)| number));
+                self.add_line(format!("remove this: {removed}"));
+            }
+            Action::RemoveKey(at) => {
+                if let Some(number) = self.key(*at) {
+                    let removed = self.remove(me, Some(number));
+                    self.add_line(format!("remove key: {removed}"));
                 }
-                self.add_line(format!("remove this: {}", this.is_some()));
+            }
+            Action::Reach(at) => {
+                if let Some(number) = self.key(*at) {
+                    // spec: SYS-09, SYS-07
+                    let known = self.order.contains(&number);
+                    let runs = me.is_some_and(|(own, _)| own == number);
+                    let reached = (known && !runs).then_some(number);
+                    let known = known.then_some(true);
+                    self.add_line(format!("reached {reached:?}, known {known:?}"));
+                }
             }
             Action::Read(most) => self.read(me, *most),
             Action::Waiting => self.waiting(me),
@@ -352,7 +356,29 @@ impl Model {
             }
             None => self.order.push(number),
         }
+        self.keys.push(number);
         self.add_line(format!("add {}: ok", spec.handle));
+    }
+
+    fn key(&self, at: usize) -> Option<Number> {
+        self.keys.get(at % self.keys.len().max(1)).copied()
+    }
+
+    /// Removes a system, if it is registered; from its own shutdown neither it nor a successor.
+    fn remove(&mut self, me: Me, which: Option<Number>) -> bool {
+        let found = which.filter(|number| self.order.contains(number));
+        // spec: SHUT-13, CHG-02
+        let found = found.filter(|number| {
+            let handle = |number: &Number| self.systems[number].spec.handle;
+            !me.is_some_and(|(own, phase)| {
+                phase == Phase::Shutdown && handle(&own) == handle(number)
+            })
+        });
+        if let Some(number) = found {
+            self.order.retain(|other| *other != number);
+            self.leave(number, Here::Removed);
+        }
+        found.is_some()
     }
 
     /// It is out of the order already.

@@ -34,6 +34,10 @@ pub(crate) enum Action {
     Add(Arc<Spec>),
     Remove(Handle),
     RemoveThis,
+    /// By the key of any system that was ever registered.
+    RemoveKey(usize),
+    /// Whether such a key still leads anywhere.
+    Reach(usize),
     Read(usize),
     Waiting,
     AddTimer(Target, Arc<TimerSpec>),
@@ -161,8 +165,10 @@ fn op(script: &mut Script<'_>) -> Op {
 }
 
 fn action(script: &mut Script<'_>, depth: usize) -> Action {
-    match script.below(26) {
+    match script.below(28) {
         0 => Action::Look,
+        26 => Action::RemoveKey(script.below(64)),
+        27 => Action::Reach(script.below(64)),
         1..=3 => Action::Remove(handle(script)),
         4 => Action::RemoveThis,
         5 => Action::Read(script.below(4)),

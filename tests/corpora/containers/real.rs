@@ -187,6 +187,7 @@ fn act(env: &Arc<Env>, cx: &mut Context<'_>, action: &Action) {
             let added = cx.add_system(registration(env, spec));
             if let Ok(added) = &added {
                 assert_eq!(&*added.handle, spec.handle);
+                env.keys.lock().unwrap().push(added.key);
             }
             env.add(format!("add {}: {}", spec.handle, said(added.map(drop))));
         }
@@ -197,6 +198,19 @@ fn act(env: &Arc<Env>, cx: &mut Context<'_>, action: &Action) {
         Action::RemoveThis => {
             let removed = cx.remove_this();
             env.add(format!("remove this: {removed}"));
+        }
+        Action::RemoveKey(at) => {
+            if let Some(key) = env.key(*at) {
+                let removed = cx.remove_system(key);
+                env.add(format!("remove key: {removed}"));
+            }
+        }
+        Action::Reach(at) => {
+            if let Some(key) = env.key(*at) {
+                let reached = cx.system::<Probe>(key).map(|probe| probe.number);
+                let known = cx.system_info(key).map(|system| system.key() == key);
+                env.add(format!("reached {reached:?}, known {known:?}"));
+            }
         }
         Action::Read(most) => {
             let mut read = Vec::new();
@@ -352,6 +366,7 @@ pub(crate) fn run(program: &[Op]) -> Vec<String> {
         alive: Default::default(),
         pockets: Mutex::default(),
         tickets: Mutex::default(),
+        keys: Mutex::default(),
     });
     let lines = Arc::downgrade(&env);
     owner.set_logger(move |message, level| {
