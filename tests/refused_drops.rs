@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-use ecs::{Component, ComponentRegistry, Entity, Storage, Value, World, json};
+use ecs::{Component, ComponentRegistry, Entity, Named, Storage, TypeName, Value, World, json};
 use serde::Deserialize;
 
 struct Balance;
@@ -87,6 +87,18 @@ impl Component for Twin {
     }
 }
 
+/// Another name for the same.
+struct Second;
+
+impl TypeName for Second {
+    const NAME: &'static str = "Second";
+}
+
+/// Two panics in one bundle: dropped as a whole it would abort.
+fn bombs() -> (Bomb, Named<Bomb, Second>) {
+    (Bomb(1), Named::new(Bomb(2)))
+}
+
 /// Gives no bundle, and panics when it is dropped.
 struct Endless(#[allow(dead_code, reason = "it is there to be dropped")] Bomb);
 
@@ -107,21 +119,21 @@ const LONG: &str = "a handle that is too long for any place but the heap";
 type Refused = fn(&mut World, Entity, Entity, &Value) -> bool;
 
 /// Every way to be refused with a component in hand; true when it was not.
-const REFUSALS: [(&str, Refused); 16] = [
+const REFUSALS: [(&str, Refused); 17] = [
     ("insert, dead", |w, dead, _, _| {
-        w.insert(dead, Bomb(1)).is_ok()
+        w.insert(dead, bombs()).is_ok()
     }),
     ("insert, unknown", |w, _, _, _| {
-        w.insert(LONG, Bomb(1)).is_ok()
+        w.insert(LONG, bombs()).is_ok()
     }),
     ("insert, a name twice", |w, _, live, _| {
-        w.insert(live, (Bomb(1), Twin)).is_ok()
+        w.insert(live, (bombs(), Twin)).is_ok()
     }),
     ("insert, dead and a name twice", |w, dead, _, _| {
-        w.insert(dead, (Bomb(1), Twin)).is_ok()
+        w.insert(dead, (bombs(), Twin)).is_ok()
     }),
     ("insert, unknown and a name twice", |w, _, _, _| {
-        w.insert(LONG, (Bomb(1), Twin)).is_ok()
+        w.insert(LONG, (bombs(), Twin)).is_ok()
     }),
     ("replace", |w, dead, _, _| w.replace(dead, Bomb(1)).is_ok()),
     ("insert_boxed", |w, _, _, _| {
@@ -135,23 +147,27 @@ const REFUSALS: [(&str, Refused); 16] = [
             .is_ok()
     }),
     ("try_spawn, a name twice", |w, _, _, _| {
-        w.try_spawn((Bomb(1), Twin)).is_ok()
+        w.try_spawn((bombs(), Twin)).is_ok()
     }),
     ("try_spawn, no slot", |w, _, _, _| {
-        w.try_spawn(Bomb(1)).is_ok()
+        w.try_spawn(bombs()).is_ok()
     }),
     ("spawn_named, taken", |w, _, _, _| {
-        w.spawn_named("taken, and longer than what fits beside a pointer", Bomb(1))
+        w.spawn_named("taken, and longer than what fits beside a pointer", bombs())
             .is_ok()
     }),
     ("spawn_reserved, a name twice", |w, dead, _, _| {
-        w.spawn_reserved(dead, (Bomb(1), Twin)).is_ok()
+        w.spawn_reserved(dead, (bombs(), Twin)).is_ok()
+    }),
+    ("spawn_reserved, not reserved", |w, dead, _, _| {
+        w.spawn_reserved(dead, bombs()).is_ok()
     }),
     ("try_spawn_batch, no slot", |w, _, _, _| {
         w.try_spawn_batch(Endless(Bomb(1))).is_ok()
     }),
     ("spawn_columns, sparse", |w, _, _, _| {
-        w.spawn_columns((vec![Bomb(1)], vec![Sparse])).is_ok()
+        w.spawn_columns((vec![Bomb(1), Bomb(2)], vec![Sparse, Sparse]))
+            .is_ok()
     }),
     ("import, a bad value", |_, _, _, export| {
         let types = ComponentRegistry::new()

@@ -9,7 +9,7 @@ use super::user::Mark;
 
 /// The first panic of a piece of work that had to be finished first.
 #[derive(Default)]
-pub(crate) struct FirstPanic(Option<Box<dyn Any + Send>>);
+pub struct FirstPanic(Option<Box<dyn Any + Send>>);
 
 impl FirstPanic {
     /// Runs user code, as container code (see `user`), and keeps its panic, if it is the first one.
@@ -51,13 +51,15 @@ impl FirstPanic {
     }
 }
 
-/// Drops what was refused and gives the error back, for the caller to return.
+/// Has what was refused discarded, and gives the error back for the caller to return; a panic goes on from here.
 ///
 /// An error that is returned while the refused value still stands in the returning function is leaked when the value's
 /// drop panics: what is on its way out is dropped by nobody.
 #[cold]
-pub(crate) fn refused<V, E>(value: V, error: E) -> E {
-    drop(value);
+pub(crate) fn refused<E>(error: E, discard: impl FnOnce(&mut FirstPanic)) -> E {
+    let mut panics = FirstPanic::default();
+    discard(&mut panics);
+    panics.resume();
     error
 }
 

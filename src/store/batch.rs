@@ -45,7 +45,7 @@ impl Store {
         let (expected, _) = bundles.size_hint();
         let info = match self.bundle_for::<I::Item>(expected) {
             Ok(info) => info,
-            Err(fault) => return Err(refused(bundles, fault)),
+            Err(fault) => return Err(refused(fault, |panics| panics.drop_value(bundles))),
         };
         let info = &self.bundles[info];
         let number = info.archetype;
@@ -133,7 +133,7 @@ impl Store {
     ) -> Result<Spawned, Box<SpawnFault>> {
         let (info, rows) = match self.columns_fit(&columns) {
             Ok(fit) => fit,
-            Err(fault) => return Err(refused(columns, fault)),
+            Err(fault) => return Err(refused(fault, |panics| columns.discard(panics))),
         };
         let info = &self.bundles[info];
         let number = info.archetype;

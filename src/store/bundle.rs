@@ -47,6 +47,10 @@ pub trait Bundle: Send + Sync + Sized + 'static {
 
     #[doc(hidden)]
     fn put(self, row: &mut RowWriter<'_>);
+
+    /// Drops the parts of a bundle that was refused one by one: two panics at once would abort.
+    #[doc(hidden)]
+    fn discard(self, panics: &mut FirstPanic);
 }
 
 /// One part of a bundle: its type, and its name where that is not the type's own.
@@ -152,6 +156,10 @@ impl<T: Component> Bundle for T {
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self);
     }
+
+    fn discard(self, panics: &mut FirstPanic) {
+        panics.drop_value(self);
+    }
 }
 
 impl<T: Component, N: TypeName> Bundle for Named<T, N> {
@@ -177,6 +185,10 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self.value);
     }
+
+    fn discard(self, panics: &mut FirstPanic) {
+        panics.drop_value(self.value);
+    }
 }
 
 /// A column's worth of components for each part: what [`World::spawn_columns`](crate::World::spawn_columns) takes.
@@ -193,6 +205,10 @@ pub trait ColumnBatch: Sized {
 
     #[doc(hidden)]
     fn append(self, columns: &mut ColumnTaker<'_>);
+
+    /// Drops the rows of columns that were refused one by one.
+    #[doc(hidden)]
+    fn discard(self, panics: &mut FirstPanic);
 }
 
 fn append<T: Component>(mut values: Vec<T>, columns: &mut ColumnTaker<'_>) {
@@ -232,6 +248,11 @@ macro_rules! tuples {
             fn put(self, row: &mut RowWriter<'_>) {
                 $(self.$at.put(row);)*
             }
+
+            #[allow(unused_variables, reason = "the empty tuple has no parts")]
+            fn discard(self, panics: &mut FirstPanic) {
+                $(self.$at.discard(panics);)*
+            }
         }
     )*};
 }
@@ -248,6 +269,10 @@ macro_rules! column_tuples {
 
             fn append(self, columns: &mut ColumnTaker<'_>) {
                 $(append(self.$at, columns);)+
+            }
+
+            fn discard(self, panics: &mut FirstPanic) {
+                $(self.$at.into_iter().for_each(|value| panics.drop_value(value));)+
             }
         }
     )*};

@@ -139,7 +139,7 @@ impl Store {
     pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
         let info = match self.bundle::<B>() {
             Ok(info) => info,
-            Err(fault) => return Err(refused(bundle, fault)),
+            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
         self.fill_new(info, bundle, |entities, archetype, row| {
             Ok(entities.alloc(archetype, row)?)
@@ -153,14 +153,14 @@ impl Store {
         bundle: B,
     ) -> Result<bool, Box<SpawnFault>> {
         if let Err(fault) = Self::check_bundle::<B>() {
-            return Err(refused(bundle, fault.into()));
+            return Err(refused(fault.into(), |panics| bundle.discard(panics)));
         }
         if !self.entities.is_reserved(entity) {
-            return Ok(false);
+            return refused(Ok(false), |panics| bundle.discard(panics));
         }
         let info = match self.known_bundle::<B>() {
             Ok(info) => info,
-            Err(fault) => return Err(refused(bundle, fault)),
+            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
         self.fill_new(info, bundle, |entities, archetype, row| {
             entities.settle(entity, archetype, row);
@@ -183,7 +183,7 @@ impl Store {
         let row = ids.len();
         let entity = match claim(&mut self.entities, info.archetype, row as u32) {
             Ok(entity) => entity,
-            Err(fault) => return Err(refused(bundle, fault)),
+            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
         ids.push(entity.index());
         if info.sparse {
@@ -212,14 +212,15 @@ impl Store {
     ) -> Result<bool, Box<BundleFault>> {
         let Some((source, row)) = self.entities.locate(entity) else {
             // Even so, a contradictory bundle is the first fault to be named.
-            return match Self::check_bundle::<B>() {
+            let outcome = match Self::check_bundle::<B>() {
                 Ok(_) => Ok(false),
-                Err(fault) => Err(refused(bundle, Box::new(fault))),
+                Err(fault) => Err(Box::new(fault)),
             };
+            return refused(outcome, |panics| bundle.discard(panics));
         };
         let edge = match self.insert_edge::<B>(source) {
             Ok(edge) => edge,
-            Err(fault) => return Err(refused(bundle, fault)),
+            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
         let mut panics = FirstPanic::default();
         let edge = &self.edges[source].inserts[edge];

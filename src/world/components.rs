@@ -2,6 +2,7 @@
 
 use super::World;
 use super::key::{EntityKey, missing};
+use crate::base::caught::refused;
 use crate::base::entity::Entity;
 use crate::store::bundle::Bundle;
 use crate::store::component::{Component, ComponentType};
@@ -33,18 +34,18 @@ impl World {
         key: impl EntityKey,
         bundle: B,
     ) -> Result<(), ComponentError> {
-        let refused = if let Some(entity) = key.find(&self.store) {
+        let fault = if let Some(entity) = key.find(&self.store) {
             match self.store.insert(entity, bundle) {
                 Ok(true) => return Ok(()),
                 Ok(false) => None,
                 Err(fault) => Some(*fault),
             }
         } else {
-            drop(bundle);
-            crate::store::Store::check_bundle::<B>().err()
+            let fault = crate::store::Store::check_bundle::<B>().err();
+            refused(fault, |panics| bundle.discard(panics))
         };
         let at = self.origin("insert");
-        Err(match refused {
+        Err(match fault {
             Some(fault) => ComponentError::Bundle { at, fault },
             None => missing(&key, &self.store, at),
         })
@@ -130,17 +131,17 @@ impl World {
         let entity = key
             .find(&self.store)
             .filter(|entity| self.store.entities.is_live(*entity));
-        let refused = if let Some(entity) = entity
+        let component = if let Some(entity) = entity
             && let Some(kind) = self.store.intern(name, ty)
         {
             match self.store.insert_boxed(entity, kind, component) {
                 Ok(replaced) => return Ok(replaced),
-                Err(refused) => refused,
+                Err(component) => component,
             }
         } else {
             component
         };
-        drop(refused);
+        drop(component);
         Err(missing(key, &self.store, self.origin(function)))
     }
 

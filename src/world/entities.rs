@@ -57,7 +57,7 @@ impl World {
         bundle: B,
     ) -> Result<Entity, EntityError> {
         if let Err(error) = self.check_handle(handle, "spawn_named") {
-            return Err(refused(bundle, error));
+            return Err(refused(error, |panics| bundle.discard(panics)));
         }
         let entity = self
             .store

@@ -214,7 +214,7 @@ impl World {
             if let Some(components) = built.0.last_mut() {
                 let outcome = build_components(draft, &entity, dangling, components);
                 if let Err(error) = outcome {
-                    return Err(refused(built, error));
+                    return Err(refused(error, |panics| panics.drop_value(built)));
                 }
             }
         }
