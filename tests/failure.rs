@@ -4,9 +4,13 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use common::{Probe, Trace, log_of, manual, once, us};
-use ecs::{Context, Phase, Register, SystemResult, Timer, UpdateError};
+use ecs::{
+    Clock, Context, Manager, ManagerRef, Moment, Phase, Register, SharedClock, StopOutcome,
+    SystemResult, Timer, UpdateError, World, system,
+};
 use serde_json::json;
 
 fn fails(_: &mut Context<'_>) -> SystemResult {
@@ -361,7 +365,7 @@ fn an_error_whose_text_panics_is_reported_all_the_same() {
     owned
         .claim()
         .unwrap()
-        .add_system(ecs::system("s", |_| Err(Box::new(Mute))).every_pass())
+        .add_system(system("s", |_| Err(Box::new(Mute))).every_pass())
         .unwrap();
     // spec: FAIL-06
     assert!(owned.update().is_err());
@@ -375,11 +379,11 @@ fn an_error_whose_text_panics_is_reported_all_the_same() {
 #[test]
 fn a_rejection_can_be_handled_or_passed_on() {
     let (owned, _) = manual("main");
-    let handled = ecs::system("handled", |cx| {
-        assert!(cx.add_system(ecs::system("", |_| Ok(()))).is_err());
+    let handled = system("handled", |cx| {
+        assert!(cx.add_system(system("", |_| Ok(()))).is_err());
         Ok(())
     });
-    let passed = ecs::system("passed", |cx| {
+    let passed = system("passed", |cx| {
         cx.container()
             .message_submit(json!({ "destination": { "system": "nobody" } }))?;
         Ok(())
@@ -446,4 +450,66 @@ fn a_deferred_function_that_fails() {
     owned.update().unwrap();
     // spec: DEF-06, FAIL-05
     assert_eq!(trace.line(), "s.init s.update");
+}
+
+#[test]
+fn what_a_call_refuses_is_dropped_and_a_panic_of_its_drop_does_not_hide_the_error() {
+    struct Bomb(Arc<AtomicU32>, ManagerRef);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            // Container code does not wait: the thread is marked here.
+            let main = self.1.container("main").unwrap();
+            assert_eq!(main.stop(), StopOutcome::Requested);
+            panic!("on purpose");
+        }
+    }
+    impl Clock for Bomb {
+        fn now(&self) -> Moment {
+            panic!("no time")
+        }
+    }
+    let manager = Manager::new();
+    let main = manager.container("main").unwrap();
+    main.set_silent();
+    let mut claim = main.claim().unwrap();
+    claim
+        .add_system(Probe::new("a", &Trace::default()).reg())
+        .unwrap();
+    let drops = Arc::new(AtomicU32::new(0));
+    let bomb = || Bomb(Arc::clone(&drops), manager.reference());
+    let timer = |length| {
+        let bomb = bomb();
+        Timer::once("t", length, move |_| {
+            let _ = &bomb;
+            Ok(())
+        })
+    };
+    let condition = || {
+        let bomb = bomb();
+        move |_: &World| {
+            let _ = &bomb;
+            true
+        }
+    };
+    let clock = || SharedClock::new(bomb());
+    let mut cx = claim.context();
+    let refused = [
+        cx.add_timer("b", timer(us(1))),
+        cx.add_timer("a", timer(Duration::MAX)),
+        cx.this.add_timer(timer(us(1))),
+        cx.set_run_condition("b", condition()),
+        cx.set_clock(clock()),
+        cx.set_system_clock("a", clock()),
+        cx.set_system_clock("b", clock()),
+        cx.this.set_clock(clock()),
+        cx.add_system(system("", |_| Ok(())).timer(timer(us(1))))
+            .map(drop),
+    ];
+    for (number, outcome) in refused.iter().enumerate() {
+        // spec: SHUT-04
+        assert!(outcome.is_err(), "{number}");
+    }
+    // spec: SHUT-04
+    assert_eq!(drops.load(Ordering::Relaxed), 9);
 }

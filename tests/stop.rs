@@ -390,7 +390,7 @@ fn a_stop_while_a_claim_is_held_is_only_recorded() {
     // spec: STOP-10
     assert_eq!(stage.trace.line(), "a.shutdown");
     let stage = Stage::new(&["b"]);
-    std::mem::forget(stage.owned.claim().unwrap());
+    common::forget(stage.owned.claim().unwrap());
     // spec: STOP-10
     assert_eq!(
         stage.owned.stop(),

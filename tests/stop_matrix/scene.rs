@@ -9,7 +9,7 @@ use ecs::{
 };
 
 use super::common::wait::{Flag, Task, bounded, no_thread_named, spawn, until};
-use super::common::{ms, secs};
+use super::common::{forget, ms, secs};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
@@ -229,7 +229,7 @@ impl Scene {
                 if self.state == State::Claimed {
                     self.claim = Some(claim);
                 } else {
-                    std::mem::forget(claim);
+                    forget(claim);
                 }
             }
             State::InPass => {
