@@ -1,8 +1,9 @@
-//! Leaf locks, and the switch between the real primitives and loom's.
+//! Leaf locks, and the switch between the real primitives and those of a checker.
 //!
 //! Everything in the crate that is shared between threads is built from the names in this file, so the same code runs
-//! under loom's model checker with `--cfg loom`. The real build uses `parking_lot`, whose shape `twins` gives to loom's
-//! locks: no poison, and a condition variable that waits on `&mut` guard.
+//! under loom with `--cfg loom`, which tries all orders of small cases, and under shuttle with `--cfg shuttle`, which
+//! tries many of large ones. The real build uses `parking_lot`, whose shape `twins` gives to the checkers' locks: no
+//! poison, and a condition variable that waits on `&mut` guard.
 //!
 //! Every lock is a *leaf*: a thread holds at most one at a time, so there is no order among them and no deadlock.
 //! The rule that goes with it: clone what you need out of the lock, let go, then go on. Debug builds count the locks
@@ -12,37 +13,42 @@ use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 mod twins;
 
 #[cfg(loom)]
-use loom::thread_local;
-#[cfg(not(loom))]
+pub(crate) use loom as checker;
+#[cfg(shuttle)]
+pub(crate) use shuttle as checker;
+
+#[cfg(any(loom, shuttle))]
+use checker::thread_local;
+#[cfg(not(any(loom, shuttle)))]
 use parking_lot as imp;
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 use twins as imp;
 
-#[cfg(loom)]
-pub(crate) use loom::sync::{
+#[cfg(any(loom, shuttle))]
+pub(crate) use checker::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-#[cfg(loom)]
-pub(crate) use loom::thread;
-#[cfg(not(loom))]
+#[cfg(any(loom, shuttle))]
+pub(crate) use checker::thread;
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::thread;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 thread_local! {
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 thread_local! {
     static HELD: Cell<u32> = Cell::new(0);
 }
@@ -238,7 +244,7 @@ impl Condvar {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};

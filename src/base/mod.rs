@@ -8,6 +8,8 @@ pub(crate) mod lock;
 #[cfg(all(test, loom))]
 pub(crate) mod model;
 pub(crate) mod origin;
+#[cfg(all(test, shuttle))]
+pub(crate) mod schedules;
 pub(crate) mod user;
 pub(crate) mod uuid;
 

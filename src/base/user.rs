@@ -12,14 +12,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::lock;
 
-#[cfg(loom)]
-use loom::thread_local;
+#[cfg(any(loom, shuttle))]
+use super::lock::checker::thread_local;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 thread_local! {
     static DEPTH: Cell<u32> = Cell::new(0);
 }
@@ -122,7 +122,7 @@ pub(crate) fn refuse<T, R, E>(value: T, error: E) -> Result<R, E> {
     Err(error)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

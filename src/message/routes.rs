@@ -172,7 +172,7 @@ pub(crate) fn submit(
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::base::lock::Ordering;

@@ -10,7 +10,7 @@ mod error;
 mod export;
 mod listing;
 mod manager;
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod order;
 mod own;

@@ -10,6 +10,8 @@ use super::ending::ThreadEnd;
 use super::error::Failure;
 use super::manager::ManagerRef;
 use super::running::Running;
+#[cfg(any(loom, shuttle))]
+use crate::base::lock::checker;
 use crate::base::lock::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use crate::base::user;
 use crate::base::uuid::Uuid;
@@ -58,12 +60,12 @@ pub(super) struct Life {
 
 /// A number of the running thread, for as long as it lives.
 fn this_thread() -> usize {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     thread_local! {
         static PLACE: u8 = const { 0 };
     }
-    #[cfg(loom)]
-    loom::thread_local! {
+    #[cfg(any(loom, shuttle))]
+    checker::thread_local! {
         static PLACE: u8 = 0;
     }
     PLACE.with(|place| std::ptr::from_ref(place).addr())

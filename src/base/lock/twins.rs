@@ -1,11 +1,11 @@
-//! loom's locks in the shape of `parking_lot`'s, for a build with `--cfg loom`: no poison, and a condition variable that
-//! waits on `&mut` guard.
+//! A checker's locks in the shape of `parking_lot`'s, for a build with `--cfg loom` or `--cfg shuttle`: no poison, and a
+//! condition variable that waits on `&mut` guard.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use loom::sync;
-pub(super) use loom::sync::{RwLockReadGuard, RwLockWriteGuard};
+use super::checker::sync;
+pub(super) use super::checker::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 #[derive(Default)]
 pub(super) struct Mutex<T>(sync::Mutex<T>);
@@ -31,7 +31,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Empty only inside [`Condvar::wait`], which loom wants to own the guard.
+/// Empty only inside [`Condvar::wait`], which a checker wants to own the guard.
 pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
 
 impl<T> Deref for MutexGuard<'_, T> {
@@ -93,7 +93,7 @@ impl Condvar {
         );
     }
 
-    /// Under loom time stands still: it waits for the notification.
+    /// Under a checker time stands still: it waits for the notification.
     pub(super) fn wait_for<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,

@@ -1,8 +1,14 @@
-//! Model checks of containers, as they are: claims, passes, stops, threads, deferred functions. `base::model` says how to
-//! run them; each file lists the faults that its cases were seen to catch.
+//! Checks of containers, as they are: claims, passes, stops, threads, deferred functions. `base::model` says how to run
+//! the small cases in all orders, `base::schedules` how to run those of `crowds` in many; each file lists the faults that
+//! its cases were seen to catch.
 
+#[cfg(shuttle)]
+mod crowds;
+#[cfg(loom)]
 mod deferred;
+#[cfg(loom)]
 mod stop;
+#[cfg(loom)]
 mod thread;
 
 use std::sync::Arc;
