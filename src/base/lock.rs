@@ -16,17 +16,14 @@ use std::time::Duration;
 #[cfg(any(loom, shuttle))]
 mod twins;
 
-#[cfg(loom)]
-pub(crate) use loom as checker;
-#[cfg(shuttle)]
-pub(crate) use shuttle as checker;
-
 #[cfg(any(loom, shuttle))]
 use checker::thread_local;
 #[cfg(not(any(loom, shuttle)))]
 use parking_lot as imp;
 #[cfg(any(loom, shuttle))]
 use twins as imp;
+#[cfg(any(loom, shuttle))]
+pub(crate) use twins::checker;
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use checker::sync::{

@@ -1,6 +1,6 @@
 //! Chance that a seed repeats.
 
-/// SplitMix64.
+/// Its state is a counter; what comes out is the counter, mixed.
 #[derive(Clone)]
 pub(crate) struct Dice(u64);
 

@@ -79,7 +79,7 @@ impl System for Talker {
                 self.scene.lanes[talk(from, to)].send(container, "player", submit);
             }
         }
-        if self.sent % 7 == 0 {
+        if self.sent.is_multiple_of(7) {
             LOGGED.add(1);
             cx.log("~");
             cx.world.spawn(Part::<true>::new(self.sent));
@@ -242,10 +242,9 @@ struct Restless {
 }
 
 impl Restless {
-    fn tick(&mut self) -> SystemResult {
+    fn tick(&mut self) {
         FIRED.add(1);
         self.ticks += 1;
-        Ok(())
     }
 }
 
@@ -287,7 +286,10 @@ pub(crate) fn restarts(dice: &mut Dice) -> Result<(), BoxError> {
                 dice: dice.fork(),
             };
             let restless = restless.named(format!("restless-{number}")).every_pass();
-            let tick = callback(Restless::tick);
+            let tick = callback(|restless: &mut Restless| {
+                restless.tick();
+                Ok(())
+            });
             let length = Duration::from_micros(50);
             claim.add_system(restless.timer_every("tick", length, tick))?;
         }

@@ -4,8 +4,13 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use super::checker::sync;
-pub(super) use super::checker::sync::{RwLockReadGuard, RwLockWriteGuard};
+#[cfg(loom)]
+pub(crate) use loom as checker;
+#[cfg(shuttle)]
+pub(crate) use shuttle as checker;
+
+use checker::sync;
+pub(super) use checker::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 #[derive(Default)]
 pub(super) struct Mutex<T>(sync::Mutex<T>);
