@@ -59,3 +59,7 @@ pub use world::{
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeDocTests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../tests/refused.md")]
+struct Refused;

@@ -9,7 +9,8 @@
 //! thread and reads in another is of those types as well: loom leaves out orders that differ in nothing it sees.
 //!
 //! A bound on preemptions keeps the larger cases short: of the orders in which running threads are interrupted more
-//! often than that, none is tried. `LOOM_MAX_PREEMPTIONS` in the environment is the bound of all cases.
+//! often than that, none is tried. `MORE_PREEMPTIONS` in the environment is added to the bound of each case that has
+//! one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,14 +22,14 @@ pub(crate) fn check(case: impl Fn() + Send + Sync + 'static) {
 
 /// As [`check`], with no more than so many preemptions in each order.
 pub(crate) fn check_within(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
-    explore(Some(preemptions), case);
+    let more = std::env::var("MORE_PREEMPTIONS").map_or(0, |more| more.parse().unwrap());
+    explore(Some(preemptions + more), case);
 }
 
 fn explore(preemptions: Option<usize>, case: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(preemptions);
+    builder.preemption_bound = preemptions;
     builder.max_branches = 100_000;
-    let bound = builder.preemption_bound;
     let (case, orders) = (Arc::new(case), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&orders);
     builder.check(move || {
@@ -36,7 +37,7 @@ fn explore(preemptions: Option<usize>, case: impl Fn() + Send + Sync + 'static) 
         let case = Arc::clone(&case);
         spawn(move || case()).join().unwrap();
     });
-    let bound = bound.map_or("any number of".to_owned(), |bound| bound.to_string());
+    let bound = preemptions.map_or("any number of".to_owned(), |bound| bound.to_string());
     let test = std::thread::current();
     let (test, orders) = (test.name().unwrap_or("?"), orders.load(Ordering::Relaxed));
     eprintln!("{test}: {orders} orders, with {bound} preemptions");

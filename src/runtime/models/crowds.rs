@@ -51,6 +51,10 @@ impl Post {
         }
     }
 
+    fn count(&self) -> usize {
+        self.read.lock().unwrap().iter().map(Vec::len).sum()
+    }
+
     /// Each system has read each sender's messages without a gap, and later systems have read later ones. Gives how many
     /// of each sender were read, and the last number.
     fn check(&self, senders: usize) -> Vec<(usize, u64)> {
@@ -80,8 +84,11 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&self, cx: &mut Context<'_>) {
-        while let Some(message) = cx.this.next_message() {
+    fn read(&self, cx: &mut Context<'_>, most: usize) {
+        for _ in 0..most {
+            let Some(message) = cx.this.next_message() else {
+                return;
+            };
             let from = message["from"].as_u64().unwrap_or(0);
             let entry = (from as usize, message["number"].as_u64().unwrap_or(0));
             self.post.read.lock().unwrap()[self.number].push(entry);
@@ -95,14 +102,15 @@ impl System for Reader {
     }
 
     fn update(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        self.read(cx);
+        // Some stay unread, beside what comes next.
+        self.read(cx, 2);
         // A thread that runs one pass after the other has to let others run, whatever its priority.
         thread::yield_now();
         self.probe.update(cx)
     }
 
     fn shutdown(&mut self, cx: &mut Context<'_>) -> SystemResult {
-        self.read(cx);
+        self.read(cx, usize::MAX);
         self.probe.shutdown(cx)
     }
 }
@@ -145,7 +153,9 @@ fn a_system_is_replaced_while_three_send_to_it() {
         // Nobody replaces any more: what is sent now arrives.
         let submit = |message| container.message_submit(message).is_ok();
         Post::send(3, 2, "s", submit);
-        container.update().unwrap();
+        for _ in 0..9 {
+            container.update().unwrap();
+        }
         assert_eq!(post.check(4)[3], (2, 2));
         drop(container);
         assert_eq!(seen.shut(), seen.initialized());
@@ -182,9 +192,14 @@ fn every_message_to_a_system_that_stays_is_read() {
             })
         });
         join(senders);
+        // Without another message that would draw attention to those before.
+        while post.count() < 12 {
+            thread::yield_now();
+        }
+        Post::send(3, 1, "s", |message| main.message_submit(message).is_ok());
         // What was accepted before a stop is read, if only in the shutdown.
         assert_eq!(main.stop(), StopOutcome::Complete);
-        assert_eq!(post.check(3), [(4, 4); 3]);
+        assert_eq!(post.check(4), [(4, 4), (4, 4), (4, 4), (1, 1)]);
         assert_eq!((seen.initialized(), seen.shut()), (1, 1));
         drop(manager);
         assert_no_thread(&main);
@@ -314,16 +329,46 @@ impl Drop for Captured {
     }
 }
 
+/// A container on its thread that runs pass after pass.
+fn running(seen: &Arc<Seen>) -> OwnedContainer {
+    let container = OwnedContainer::new("main").unwrap();
+    container.set_silent();
+    let mut claim = container.claim().unwrap();
+    let reader = Arc::new(Post::default()).reader(seen);
+    claim.add_system(reader.named("s").every_pass()).unwrap();
+    claim.start_with(NOW).unwrap();
+    container
+}
+
+#[test]
+fn every_deferred_function_runs_while_nobody_stops() {
+    // spec: LCK-04
+    check(|| {
+        let container = running(&Arc::default());
+        let deferring = [0, 1, 2].map(|_| {
+            let container = container.clone();
+            spawn(move || {
+                for number in 0..3 {
+                    let ticket = container.defer_ticket(move |_| Ok(number));
+                    // The last of all has nobody after it to draw attention to it.
+                    assert_eq!(ticket.wait(), Ok(number));
+                }
+            })
+        });
+        join(deferring);
+        assert_eq!(container.stop(), StopOutcome::Complete);
+        assert_no_thread(&container);
+    });
+}
+
 #[test]
 fn four_defer_while_the_container_stops() {
     // spec: LCK-04
     check(|| {
-        let (container, system) = initialized();
-        let (functions, post) = (Arc::new(Seen::default()), Arc::new(Post::default()));
-        let mut claim = container.claim().unwrap();
-        let reader = post.reader(&Arc::default()).named("s").every_pass();
-        claim.add_system(reader).unwrap();
-        claim.start_with(NOW).unwrap();
+        let (system, functions) = (Arc::new(Seen::default()), Arc::new(Seen::default()));
+        let container = running(&system);
+        // A stop that came before the thread's first step would start nothing.
+        container.defer_ticket(|_| Ok(())).wait().unwrap();
         let deferring = [0, 1, 2, 3].map(|_| {
             let (container, system) = (container.clone(), Arc::clone(&system));
             let functions = Arc::clone(&functions);
