@@ -4,7 +4,8 @@
 //! index   [ -, 1, -, 0 ]      by entity index: row + 1 in `column`, 0 for none
 //! ids     [ 3, 1 ]            by row: the entity's index
 //! column  [ a, b ]            by row: the component, with ticks where the kind is tracked
-//! stamps  [ 0, 0 ]            by row: the last query run that handed the row out mutably
+//! stamps  [ 0, 0 ]            by row: the last query run that handed the row out mutably, whatever lay there then;
+//!                            it grows when a run needs it, and may be longer than the others
 //! counts  [ 1, 1, 0 ]         by archetype: how many of its entities have the component
 //! ```
 //!
@@ -15,8 +16,8 @@
 //! # Invariants of the unsafe code
 //! 1. A `Handout<'w>` is made from `&'w mut SparseSet` and is the only way to the column's values and ticks for
 //!    `'w`; copies of it share the same stamps.
-//! 2. `len` is the length of values, ticks and stamps; none of them moves or changes its length during `'w`,
-//!    because the set is borrowed.
+//! 2. `len` is the length of values and ticks, and stamps are no fewer; none of them moves or changes its length during
+//!    `'w`, because the set is borrowed.
 //! 3. Row `i`'s value and ticks are reached mutably only by the one `take` that changed `stamps[i]` to `round`, and
 //!    are read by nobody who does not see another stamp there first. `round` is new for every hand-out.
 //! 4. `Handout` holds `Cell`s and pointers, so it is neither `Send` nor `Sync`: stamps are changed by one thread.
@@ -110,13 +111,13 @@ impl SparseSet {
         Ok(None)
     }
 
+    #[inline]
     fn note_insert(&mut self, entity: u32, archetype: usize) {
         let slot = entity as usize;
         if self.index.len() <= slot {
             self.index.resize(slot + 1, 0);
         }
         self.ids.push(entity);
-        self.stamps.push(0);
         self.index[slot] = u32::try_from(self.ids.len()).unwrap_or(0);
         if self.counts.len() <= archetype {
             self.counts.resize(archetype + 1, 0);
@@ -125,11 +126,11 @@ impl SparseSet {
     }
 
     /// Forgets an entity and says which row of the column goes; the caller takes it from there at once.
+    #[inline]
     fn note_remove(&mut self, entity: u32, archetype: usize) -> Option<usize> {
         let row = self.row(entity)?;
         self.index[entity as usize] = 0;
         self.ids.swap_remove(row);
-        self.stamps.swap_remove(row);
         if let Some(&moved) = self.ids.get(row) {
             self.index[moved as usize] = u32::try_from(row + 1).unwrap_or(0);
         }
@@ -203,6 +204,7 @@ impl SparseSet {
         }
         self.index.shrink_to_fit();
         self.ids.shrink_to_fit();
+        self.stamps.truncate(self.ids.len());
         self.stamps.shrink_to_fit();
         self.column.shrink();
     }
@@ -224,6 +226,9 @@ impl SparseSet {
     /// The set for one run of a query that writes it.
     pub(crate) fn view_mut(&mut self) -> SparseView<'_> {
         self.round += 1;
+        if self.stamps.len() < self.ids.len() {
+            self.stamps.resize(self.ids.len(), 0);
+        }
         let stamps = Cell::from_mut(self.stamps.as_mut_slice()).as_slice_of_cells();
         let handout = Handout {
             raw: self.column.raw_parts(),
@@ -239,6 +244,7 @@ impl SparseSet {
     }
 }
 
+#[inline]
 fn row_of(index: &[u32], entity: u32) -> Option<usize> {
     match index.get(entity as usize) {
         None | Some(0) => None,
