@@ -6,6 +6,22 @@
 //!
 //! | fault | case |
 //! | --- | --- |
+//! | `give_back` wakes nobody | `an_owner_goes_while_everybody_uses_what_it_owns` |
+//! | a waiter does not count itself | `containers_that_talk_are_stopped_from_all_sides` and all others with a stop |
+//! | the thread looks at the stop outside the lock before it sleeps | `threads_start_while_the_manager_shuts_down` |
+//! | the last act wakes nobody | `containers_that_talk_are_stopped_from_all_sides` |
+//! | who has joined wakes no other waiter | `containers_that_talk_are_stopped_from_all_sides` |
+//! | a stop does not wait for the end of the thread | `containers_that_talk_are_stopped_from_all_sides` |
+//! | `start` asks the manager before it takes the life lock | `threads_start_while_the_manager_shuts_down` |
+//! | the manager asks its containers before it stores that it is down | `threads_start_while_the_manager_shuts_down` |
+//! | the teardown leaves the queue of functions open | `four_defer_while_the_container_stops` |
+//! | a ticket is told without waking who waits | `four_defer_while_the_container_stops` |
+//! | `take_into` clears `ready` after letting go of the lock | `every_deferred_function_runs_while_nobody_stops` |
+//! | `Mailbox::push` looks at `closed` under a lock of its own | `a_system_is_replaced_while_three_send_to_it` |
+//! | a collection clears `ready` after letting go of the lock | `every_message_to_a_system_that_stays_is_read` |
+//! | a collection puts what is unread behind what is new | `every_message_to_a_system_that_stays_is_read` |
+//! | a destination is replaced in two steps | `a_destination_is_replaced_while_three_log` |
+//! | a line is written while the lock is held | `a_destination_is_replaced_while_three_log` |
 
 use std::sync::Mutex;
 
