@@ -385,15 +385,33 @@ mod tests {
         assert_eq!(life.release(()), Release::Parked);
         assert_eq!(life.destroy(Caller::ContainerCode), Stop::Teardown(()));
         assert_eq!(life.release(()), Release::Drop(()));
+        assert!(!life.is_gone());
         life.dropped();
         assert_eq!(
             (life.claim(ME), life.begin_pass(ME)),
             (Err(Refused::Gone), Err(Refused::Gone))
         );
+        assert_eq!(life.start(true), Err(Refused::Gone));
         assert_eq!(
             (life.stop(Caller::Application), life.is_gone()),
             (Stop::Complete, true)
         );
+    }
+
+    #[test]
+    fn a_request_to_stop_is_kept_for_the_holder() {
+        let mut life = parked();
+        assert!(!life.stop_requested());
+        life.request_stop();
+        assert!(life.stop_requested() && !life.is_stopped());
+        assert_eq!(life.begin_pass(ME), Ok(None));
+        life.claim(ME).unwrap();
+        assert_eq!(
+            life.start_claimed((), true),
+            Err((Start::Stopped, ())),
+            "the core comes back"
+        );
+        assert_eq!(life.release(()), Release::Teardown(()));
     }
 
     #[test]
@@ -419,10 +437,17 @@ mod tests {
         assert_eq!(life.start(true), Ok(Start::Spawn));
         assert_eq!(life.start(true), Ok(Start::AlreadyStarted));
         assert_eq!(life.claim(ME), Err(Refused::Busy(Place::Starting)));
+        assert!(life.is_threaded());
         assert_eq!(life.spawn_failed(), Some(()));
         assert_eq!(life.release(()), Release::Parked);
+        assert!(!life.is_threaded(), "that start is not used up");
 
         life.claim(ME).unwrap();
+        assert_eq!(
+            life.start_claimed((), false),
+            Err((Start::Stopped, ())),
+            "the manager has shut down"
+        );
         assert_eq!(life.start_claimed((), true), Ok(Start::Spawn));
         assert_eq!(life.thread_begins(), Some(()));
         assert_eq!(life.stop(Caller::ContainerCode), Stop::Requested);
