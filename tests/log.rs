@@ -305,7 +305,11 @@ fn streams(mut command: Command, no_color: Option<&str>) -> [Vec<String>; 2] {
     [output.stdout, output.stderr].map(|stream| {
         let text = String::from_utf8(stream).unwrap().replace('\r', "");
         let ours = |line: &&str| line.starts_with('[') || line.starts_with('\x1b');
-        text.lines().filter(ours).map(str::to_owned).collect()
+        // On one CPU the harness runs the test on its own thread, and has begun its line by then.
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("test child ... ").unwrap_or(line));
+        lines.filter(ours).map(str::to_owned).collect()
     })
 }
 
