@@ -120,11 +120,18 @@ static TAG_TABLE: [AtomicU32; TAGS as usize] = [const { AtomicU32::new(0) }; TAG
 static NEXT_TAG: AtomicU32 = AtomicU32::new(1);
 const HELD: u32 = 1 << 31;
 
+/// Whether the next world may take the tag of this word. One that is held is beyond every count; one with hardly any
+/// counts left would retire slots at once.
+const fn is_free(word: u32) -> bool {
+    word <= MAX_COUNT / 2
+}
+
 /// A world's share of the generation words, given back on drop.
 #[derive(Debug)]
 pub(crate) struct WorldTag {
     tag: u32,
     first: u32,
+    /// Of the counts that slots were left at; one below `first` as long as there is none.
     highest: u32,
 }
 
@@ -138,8 +145,7 @@ impl WorldTag {
             }
             let word = &TAG_TABLE[tag as usize];
             let seen = word.load(Ordering::Relaxed);
-            // A tag with hardly any counts left would retire slots at once.
-            if seen & HELD != 0 || seen > MAX_COUNT / 2 {
+            if !is_free(seen) {
                 continue;
             }
             if word
@@ -180,8 +186,7 @@ impl Drop for WorldTag {
     fn drop(&mut self) {
         if self.tag != SHARED_TAG {
             // A living entity may hold one count more than was ever given back.
-            TAG_TABLE[self.tag as usize]
-                .store((self.highest + 1).max(self.first) + 1, Ordering::Release);
+            TAG_TABLE[self.tag as usize].store(self.highest + 2, Ordering::Release);
         }
     }
 }
@@ -190,19 +195,41 @@ impl Drop for WorldTag {
 mod tests {
     use super::*;
 
+    /// Gives a tag back, and asserts from which count its next holder starts.
+    #[track_caller]
+    fn comes_back_at(tag: WorldTag, count: u32) {
+        let number = tag.tag as usize;
+        drop(tag);
+        let stored = TAG_TABLE[number].load(Ordering::Relaxed);
+        assert!(
+            stored == count || stored & HELD != 0,
+            "{stored}, neither {count} nor held by another test"
+        );
+    }
+
     #[test]
     fn a_tag_that_comes_back_counts_on() {
         let mut tag = WorldTag::acquire();
-        let word = tag.first_word();
+        let (word, first) = (tag.first_word(), tag.first);
         let next = tag.successor(word).expect("a fresh word has a successor");
         assert_eq!(next, word + 1);
-        let (number, highest) = (tag.tag, tag.highest);
-        drop(tag);
-        let stored = TAG_TABLE[number as usize].load(Ordering::Relaxed);
-        assert!(
-            stored & HELD != 0 || stored > highest + 1,
-            "a living id could be issued again"
-        );
+        // A living entity may hold `next`.
+        comes_back_at(tag, first + 2);
+        let unused = WorldTag::acquire();
+        let first = unused.first;
+        comes_back_at(unused, first + 1);
+    }
+
+    #[test]
+    fn a_tag_that_is_held_or_worn_is_not_taken() {
+        assert!([0, 1, MAX_COUNT / 2].map(is_free) == [true; 3]);
+        let worn = [MAX_COUNT / 2 + 1, MAX_COUNT, MAX_COUNT + 1];
+        assert!(worn.map(is_free) == [false; 3]);
+        assert!([HELD, HELD | 1, HELD | worn[0]].map(is_free) == [false; 3]);
+        let tag = WorldTag::acquire();
+        assert!(!is_free(
+            TAG_TABLE[tag.tag as usize].load(Ordering::Relaxed)
+        ));
     }
 
     #[test]

@@ -30,3 +30,21 @@ impl Hasher for TypeIdHasher {
         self.0 = value;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hash::BuildHasher;
+
+    #[test]
+    fn a_type_id_is_its_own_hash_and_anything_else_is_mixed() {
+        let hash = |id: TypeId| BuildHasherDefault::<TypeIdHasher>::default().hash_one(id);
+        let (a, b) = (TypeId::of::<u8>(), TypeId::of::<u16>());
+        assert!(hash(a) == hash(TypeId::of::<u8>()) && hash(a) != hash(b));
+        let mut hasher = TypeIdHasher::default();
+        hasher.write(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(hasher.finish(), 0x0203_0405_0607_0808);
+        hasher.write_u64(7);
+        assert_eq!(hasher.finish(), 7);
+    }
+}

@@ -212,10 +212,3 @@ impl Store {
         number
     }
 }
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        // One panicking `Drop` must not keep the other columns from theirs, and a second one would abort.
-        self.drop_components();
-    }
-}

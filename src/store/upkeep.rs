@@ -50,22 +50,6 @@ impl Store {
         panics.resume();
     }
 
-    /// Drops every component, and nothing else: the end of the store.
-    pub(super) fn drop_components(&mut self) {
-        let mut panics = FirstPanic::default();
-        for column in self
-            .archetypes
-            .iter_mut()
-            .flat_map(super::archetype::Archetype::columns_mut)
-        {
-            column.truncate(0, &mut panics);
-        }
-        for set in &mut self.sparse {
-            set.clear(&mut panics);
-        }
-        panics.resume();
-    }
-
     /// Makes room for more entities of a bundle.
     pub(crate) fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), Box<SpawnFault>> {
         let info = self.bundle_for::<B>(additional)?;

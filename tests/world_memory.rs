@@ -1,0 +1,226 @@
+//! What a world says of its memory, against what it has allocated. A file of its own: it counts all allocations.
+#![allow(unsafe_code, reason = "a counting global allocator")]
+
+mod kinds;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use ecs::{Component, Data, Entity, Value, World};
+use kinds::{Health, Marker, Speed, for_both_storages};
+
+struct Counting;
+
+thread_local! {
+    /// The bytes that this thread has allocated and not freed, wrapping: it frees what others have allocated.
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter is a `Cell` without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = LIVE.try_with(|live| live.set(live.get().wrapping_add(layout.size())));
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        let _ = LIVE.try_with(|live| live.set(live.get().wrapping_sub(layout.size())));
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+for_both_storages! {
+    rows_are_counted_to_the_byte
+    room_is_made_once_and_given_back
+}
+
+/// Tracked by nobody, wider than the others.
+struct Wide([u64; 5]);
+
+impl Component for Wide {
+    fn type_name() -> &'static str {
+        "Wide"
+    }
+
+    fn export(&self) -> Value {
+        self.0[0].into()
+    }
+}
+
+/// What was allocated since, and what the world says of it.
+struct Since {
+    live: usize,
+    told: usize,
+}
+
+impl Since {
+    fn now(world: &World) -> Self {
+        Self {
+            live: LIVE.get(),
+            told: world.statistics().bytes,
+        }
+    }
+
+    fn grown(&self, world: &World) -> (usize, usize) {
+        let now = Self::now(world);
+        (now.live.wrapping_sub(self.live), now.told - self.told)
+    }
+}
+
+/// Only tables of fixed size beside what is told.
+#[track_caller]
+fn assert_told((live, told): (usize, usize)) {
+    assert!(
+        live.abs_diff(told) < 4096,
+        "{live} bytes were allocated, {told} are told"
+    );
+}
+
+fn rows_are_counted_to_the_byte<const S: bool>() {
+    const ROWS: i64 = 20_000;
+    for tracked in [false, true] {
+        let mut world = World::new();
+        if tracked {
+            world.track::<Health<S>>();
+            world.track::<Marker<S>>();
+        }
+        let row = |n| {
+            (
+                Health::<S>(n),
+                Marker::<S>(()),
+                Wide([0; 5]),
+                Speed::<false>(n),
+            )
+        };
+        world.spawn(row(0));
+        let since = Since::now(&world);
+        for n in 1..ROWS {
+            world.spawn(row(n));
+        }
+        // spec: ENT-09
+        assert_told(since.grown(&world));
+        world.shrink_to_fit();
+        let (live, told) = since.grown(&world);
+        // spec: ENT-09
+        assert_told((live, told));
+        // A slot, an id in the archetype, the values; for each of two kinds: index, id and stamp where it is sparse, two
+        // ticks where it is tracked.
+        let (sparse, ticks) = (2 * (4 + 4 + 8), 2 * (8 + 8));
+        let row = 12 + 4 + 8 + 40 + 8 + usize::from(S) * sparse + usize::from(tracked) * ticks;
+        let rows = usize::try_from(ROWS).unwrap() - 1;
+        // spec: LOOK-09
+        assert!(
+            told.abs_diff(rows * row) < 1024,
+            "{told} bytes for {rows} rows of {row}"
+        );
+    }
+}
+
+fn room_is_made_once_and_given_back<const S: bool>() {
+    type Row<const S: bool> = (Health<S>, Speed<false>);
+    let mut world = World::new();
+    world.spawn((Health::<S>(0), Speed::<false>(0)));
+    world.shrink_to_fit();
+    let since = Since::now(&world);
+    world.reserve::<Row<S>>(10_000).unwrap();
+    let (live, told) = since.grown(&world);
+    assert_told((live, told));
+    // spec: ENT-09
+    assert!(told >= 10_000 * (12 + 4 + 8), "{told}");
+    world.shrink_to_fit();
+    // spec: ENT-09
+    assert_eq!(since.grown(&world).1, 0);
+}
+
+#[test]
+fn the_same_memory_is_used_again() {
+    let mut world = World::new();
+    let fill = |world: &mut World| {
+        let row = |n| (Health::<false>(n), Speed::<true>(n));
+        world
+            .spawn_batch((0..1000).map(row))
+            .collect::<Vec<Entity>>()
+    };
+    let ids = fill(&mut world);
+    let told = world.statistics().bytes;
+    for id in ids {
+        world.despawn(id);
+    }
+    fill(&mut world);
+    // spec: ENT-09
+    assert_eq!(world.statistics().bytes, told);
+    world.clear();
+    fill(&mut world);
+    // spec: ENT-09
+    assert_eq!(world.statistics().bytes, told);
+}
+
+#[test]
+fn archetypes_without_rows_are_counted_too() {
+    let mut world = World::new();
+    let names: Vec<String> = (0..9).map(|at| format!("Tag{at}")).collect();
+    let tag = |world: &mut World, combination: u32| {
+        let id = world.spawn(());
+        for at in (0..9).filter(|at| combination >> at & 1 == 1) {
+            let tag = Data(Value::Null);
+            world.insert_named(id, &names[at], tag).unwrap();
+        }
+        world.despawn(id);
+    };
+    tag(&mut world, 0b1_1111_1111);
+    let since = Since::now(&world);
+    for combination in 0..512 {
+        tag(&mut world, combination);
+    }
+    world.shrink_to_fit();
+    let (live, told) = since.grown(&world);
+    // Not told are the tables by which archetypes are found.
+    assert!(
+        told < live && told > live / 4,
+        "{live} bytes were allocated, {told} are told"
+    );
+}
+
+#[test]
+fn whole_columns_are_taken_as_they_are() {
+    fn place(world: &mut World) -> *const Health<false> {
+        let mut chunks = world.query::<&Health<false>>().chunks();
+        chunks.next().unwrap().into_slices().as_ptr()
+    }
+    let column = |range: std::ops::Range<i64>| range.map(Health::<false>).collect::<Vec<_>>();
+    let values = |world: &mut World| {
+        world
+            .query::<&Health<false>>()
+            .map(|h| h.0)
+            .collect::<Vec<_>>()
+    };
+    let mut world = World::new();
+    let first = column(0..100);
+    let given = first.as_ptr();
+    world.spawn_columns((first,)).unwrap();
+    assert_eq!(place(&mut world), given, "nothing was copied");
+    // Longer than what is there: what is there stays in front.
+    world.spawn_columns((column(100..500),)).unwrap();
+    // spec: ENT-06
+    assert_eq!(values(&mut world), (0..500).collect::<Vec<_>>());
+    // Room that was made before is used.
+    world.clear();
+    let room = place_of_room(&mut world);
+    world.spawn_columns((column(0..10),)).unwrap();
+    assert_eq!(place(&mut world), room);
+    // spec: ENT-06
+    assert_eq!(values(&mut world), (0..10).collect::<Vec<_>>());
+}
+
+/// Where the column of an archetype lies that has room and no rows.
+fn place_of_room(world: &mut World) -> *const Health<false> {
+    let id = world.spawn((Health::<false>(0),));
+    let place = std::ptr::from_ref(world.get::<Health<false>>(id).unwrap());
+    world.despawn(id);
+    place
+}
