@@ -77,3 +77,34 @@ impl Order {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Settles the order; gives the slots that were told a position, with it.
+    fn settled(order: &mut Order) -> Vec<(usize, u32)> {
+        let mut moved = Vec::new();
+        order.settle(|slot, position| moved.push((slot, position)));
+        moved
+    }
+
+    #[test]
+    fn tombstones_leave_and_the_rest_moves_up() {
+        let mut order = Order::default();
+        let positions: Vec<u32> = [4, 0, 7, 2, 9].map(|slot| order.push(slot)).into();
+        assert_eq!(positions, [0, 1, 2, 3, 4]);
+        assert_eq!(settled(&mut order), [], "nothing has moved");
+        order.remove(1);
+        order.replace(2, 5);
+        order.remove(4);
+        assert_eq!(order.len(), 5, "nothing moves while a pass walks");
+        assert_eq!((order.slot(2), order.slot(5)), (5, usize::MAX));
+        assert!(order.iter().eq([4, 5, 2]));
+        assert_eq!(settled(&mut order), [(4, 0), (5, 1), (2, 2)]);
+        assert_eq!(order.len(), 3);
+        assert_eq!([0, 1, 2].map(|at| order.slot(at)), [4, 5, 2]);
+        assert_eq!(settled(&mut order), []);
+        assert_eq!(order.push(1), 3);
+    }
+}

@@ -122,19 +122,17 @@ impl Body {
             let Some((unit, mut site)) = split(units, slot, world, rest, shared) else {
                 continue;
             };
+            let plain = unit.own.flags == flag::STARTED;
+            // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes
+            // readable at its first update (DEL-04); it was sent in this pass, so the bell is still rung for the next.
+            if !plain && !unit.own.is(flag::STARTED) {
+                continue;
+            }
             if mail || bell.load(Ordering::Relaxed) {
                 if site.is_stopping() {
                     return Ok(());
                 }
-                // What a replacement gets that this pass leaves alone becomes readable at its first update (DEL-04); it
-                // was sent in this pass, so the bell is still rung for the next one.
-                if unit.own.is(flag::STARTED) {
-                    unit.own.cold.inbox.collect();
-                }
-            }
-            let plain = unit.own.flags == flag::STARTED;
-            if !plain && !is_live(&unit.own) {
-                continue;
+                unit.own.cold.inbox.collect();
             }
             let now = read_clock(&mut unit.own)?;
             if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
@@ -160,12 +158,6 @@ fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
         Ok(()) => Ok(()),
         Err(error) => Err(own.fail(Phase::Initialize, error)),
     }
-}
-
-/// Whether a unit takes part in the pass at all.
-#[cold]
-fn is_live(own: &OwnState) -> bool {
-    own.is(flag::STARTED) && !own.is(flag::NEW | flag::LEAVING | flag::SHUT)
 }
 
 /// Whether a unit that is due is switched on and its run condition holds.
@@ -194,8 +186,8 @@ fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
 /// `update_system`: outside the order, due or not.
 fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     start(unit, site)?;
-    if !unit.own.is(flag::STARTED) || unit.own.is(flag::LEAVING | flag::SHUT) || site.is_stopping()
-    {
+    // Its `initialize` may have removed it, or asked for a stop.
+    if unit.own.is(flag::LEAVING) || site.is_stopping() {
         return Ok(());
     }
     unit.own.cold.inbox.collect();
