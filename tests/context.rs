@@ -1,0 +1,177 @@
+//! What holds within one context, and of references to containers.
+
+mod common;
+mod kinds;
+
+use std::time::Duration;
+
+use common::{Probe, Trace, log_of, manual, once, us};
+use ecs::{ComponentError, MAX_INTERVAL, OwnedContainer, World};
+use kinds::{Health, Speed};
+
+#[test]
+fn a_system_is_visible_in_the_context_that_added_it() {
+    let (owned, _) = manual("main");
+    let trace = Trace::default();
+    let mut claim = owned.claim().unwrap();
+    let mut cx = claim.context();
+    for name in ["first", "second"] {
+        cx.add_system(Probe::new(name, &trace).reg()).unwrap();
+        // spec: SYS-03
+        assert_eq!(&**cx.system_info(name).unwrap().handle(), name);
+        // spec: SYS-03, SYS-07
+        assert_eq!(cx.system::<Probe>(name).unwrap().name, name);
+        // spec: SYS-03
+        assert!(cx.export()["Systems"].get(name).is_some());
+    }
+    let listed: Vec<_> = cx.systems().map(|info| info.handle().to_string()).collect();
+    // spec: SYS-03, SYS-08
+    assert_eq!(listed, ["first", "second"]);
+}
+
+#[test]
+fn a_system_marks_components_while_it_iterates_and_clears_the_marks() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let ids = [0, 1, 2].map(|n| claim.world().spawn((Health::<false>(n), Speed::<true>(n))));
+    let system = ecs::system(
+        "marks",
+        once(move |cx| {
+            for (n, id) in ids.into_iter().enumerate() {
+                // spec: COMP-10
+                assert!(cx.this.mark_removal::<Health<false>>(id), "{n}");
+            }
+            assert!(cx.this.mark_removal_named(ids[1], "Speed"));
+            // spec: COMP-10
+            assert_eq!(cx.world.query::<&Health<false>>().count(), 3);
+            // spec: COMP-10
+            assert_eq!((cx.clear_marks(), cx.clear_marks()), (4, 0));
+            Ok(())
+        }),
+    );
+    claim.add_system(system.every_pass()).unwrap();
+    claim.update().unwrap();
+    // spec: COMP-10
+    assert_eq!(claim.world().query::<&Health<false>>().count(), 0);
+    let left: Vec<_> = claim
+        .world()
+        .query::<&Speed<true>>()
+        .map(|speed| speed.0)
+        .collect();
+    // spec: COMP-10
+    assert_eq!(left, [0, 2]);
+    let mut cx = claim.context();
+    let marked = cx.this.mark_removal::<Health<false>>(ids[0])
+        || cx.this.mark_removal_named(ids[0], "Speed");
+    assert!(!marked && cx.clear_marks() == 0, "no system runs here");
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn a_deferred_function_that_is_discarded_may_panic_in_its_drop() {
+    let (owned, _) = manual("main");
+    let defer = |owned: &OwnedContainer| {
+        let bomb = Bomb;
+        owned.defer(move |_| {
+            let _ = &bomb;
+            Ok(())
+        });
+    };
+    defer(&owned);
+    defer(&owned);
+    // spec: SHUT-04
+    owned.stop();
+    // spec: SHUT-04
+    defer(&owned);
+    assert!(owned.is_stop_requested());
+}
+
+#[test]
+fn a_silenced_container_logs_nowhere() {
+    let (owned, _) = manual("main");
+    let lines = log_of(&owned);
+    owned.log("heard");
+    owned.log_at("warning", "too");
+    assert_eq!(lines.take(), ["info: heard", "warning: too"]);
+    owned.set_silent();
+    owned.log("unheard");
+    assert_eq!(lines.line(), "");
+}
+
+#[test]
+fn references_are_equal_when_they_lead_to_one_container() {
+    let (one, _) = manual("main");
+    let (other, _) = manual("main");
+    assert!(*one == (*one).clone());
+    assert!(*one != *other);
+}
+
+#[test]
+fn an_error_names_the_function_and_the_container() {
+    let (owned, _) = manual("main");
+    let claim = owned.claim().unwrap();
+    let error = owned.claim().unwrap_err();
+    // spec: ERR-02
+    assert_eq!(
+        (error.origin().container(), error.origin().function()),
+        (Some("main"), "claim")
+    );
+    drop(claim);
+    let mut world = World::new();
+    let gone = world.spawn(());
+    world.despawn(gone);
+    let error = world.insert(gone, Health::<false>(1)).unwrap_err();
+    let ComponentError::NoEntity { at, .. } = error else {
+        panic!("{error}");
+    };
+    // spec: ERR-02
+    assert_eq!((at.container(), at.function()), (None, "insert"));
+}
+
+#[test]
+fn a_failure_is_the_users_error_in_a_frame() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let fails = ecs::system("fails", |_| Err("no disk".into()));
+    claim.add_system(fails.every_pass()).unwrap();
+    let error = claim.update().unwrap_err();
+    let failure = error.failure().unwrap();
+    let source = std::error::Error::source(failure).unwrap();
+    // spec: FAIL-01
+    assert_eq!(source.to_string(), "no disk");
+}
+
+#[test]
+fn a_system_sees_and_changes_its_own_settings() {
+    let (owned, clock) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let trace = Trace::default();
+    let kept = trace.clone();
+    let system = ecs::system("s", move |cx| {
+        kept.add(format!("{}:{:?}", cx.this.updates(), cx.this.interval()));
+        let longer = cx.this.interval() * 2;
+        cx.this.set_interval(longer)?;
+        // spec: INT-01
+        assert!(cx.this.set_interval(MAX_INTERVAL * 2).is_err());
+        assert_eq!(cx.this.interval(), longer);
+        Ok(())
+    });
+    claim.add_system(system.interval(us(10))).unwrap();
+    for _ in 0..7 {
+        clock.advance(us(10)).unwrap();
+        claim.update().unwrap();
+    }
+    // spec: INT-07, SYS-08
+    assert_eq!(trace.line(), "1:10µs 2:20µs 3:40µs");
+    let mut cx = claim.context();
+    // spec: INT-01
+    assert!(cx.this.set_interval(us(1)).is_err(), "no system runs here");
+    assert_eq!((cx.this.updates(), cx.this.interval()), (0, Duration::ZERO));
+}
