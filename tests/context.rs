@@ -6,7 +6,10 @@ mod kinds;
 use std::time::Duration;
 
 use common::{Probe, Trace, log_of, manual, once, us};
-use ecs::{ComponentError, MAX_INTERVAL, OwnedContainer, World};
+use ecs::{
+    Claim, ComponentError, MAX_INTERVAL, Manager, MessageError, MessageErrorKind, OwnedContainer,
+    World, json,
+};
 use kinds::{Health, Speed};
 
 #[test]
@@ -103,6 +106,76 @@ fn a_silenced_container_logs_nowhere() {
     owned.set_silent();
     owned.log("unheard");
     assert_eq!(lines.line(), "");
+}
+
+#[test]
+fn a_closed_manager_says_so() {
+    let manager = Manager::new();
+    let (same, other) = (manager.reference(), Manager::new());
+    assert!(same == manager.reference() && same != other.reference());
+    let message = || json!({ "destination": { "container": "main", "system": "s" } });
+    let kind = |sent: Result<(), MessageError>| sent.unwrap_err().kind().clone();
+    assert!(matches!(
+        kind(same.message_submit(message())),
+        MessageErrorKind::ContainerNotFound { .. }
+    ));
+    drop(manager);
+    // spec: MGR-09, MGR-10
+    assert_eq!(
+        kind(same.message_submit(message())),
+        MessageErrorKind::ManagerClosed
+    );
+}
+
+#[test]
+fn a_system_knows_its_instant_and_its_mailbox() {
+    let (owned, clock) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let trace = Trace::default();
+    let (kept, moved) = (trace.clone(), clock.clone());
+    let system = ecs::system("s", move |cx| {
+        moved.advance(us(3))?;
+        kept.add(format!("{}", cx.this.now()));
+        kept.add(cx.this.next_message().unwrap_or_default().to_string());
+        cx.this.mailbox().unwrap().send(json!(cx.this.updates()))?;
+        Ok(())
+    });
+    claim.add_system(system.every_pass()).unwrap();
+    for _ in 0..3 {
+        clock.advance(us(10)).unwrap();
+        claim.update().unwrap();
+    }
+    // spec: ELA-01, DEL-05, MSG-15
+    assert_eq!(trace.line(), "10 µs null 23 µs 1 36 µs 2");
+    assert!(claim.context().this.mailbox().is_none());
+}
+
+#[test]
+fn a_listing_counts_failures_and_knows_what_was_shut_down() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let fails = ecs::system("fails", |_| Err("no disk".into()));
+    claim
+        .add_system(ecs::system("works", |_| Ok(())).every_pass())
+        .unwrap();
+    claim.add_system(fails.every_pass()).unwrap();
+    let told = |claim: &mut Claim| {
+        let mut cx = claim.context();
+        let cx = &mut cx;
+        let infos = cx
+            .systems()
+            .map(|info| (info.failures(), info.is_shut_down()));
+        infos.collect::<Vec<_>>()
+    };
+    for _ in 0..2 {
+        claim.update().unwrap_err();
+    }
+    // spec: SYS-08
+    assert_eq!(told(&mut claim), [(0, false), (2, false)]);
+    drop(claim);
+    owned.stop();
+    // spec: SYS-08
+    assert_eq!(told(&mut owned.claim().unwrap()), [(0, true), (2, true)]);
 }
 
 #[test]

@@ -204,6 +204,9 @@ fn a_stale_id_never_reaches_the_next_holder_of_its_slot() {
 #[test]
 fn a_slot_whose_generation_is_used_up_is_retired() {
     let mut world = World::with_slot_limit(1);
+    let first = world.spawn(());
+    let first_text = world.handle(first).unwrap().to_string();
+    world.despawn(first);
     let mut kept = Vec::new();
     let mut uses = 0_u32;
     let error = loop {
@@ -240,6 +243,14 @@ fn a_slot_whose_generation_is_used_up_is_retired() {
     assert!(world.entity("door").is_err());
     assert!(world.spawn_named("door", ()).is_err());
     assert!(world.reserve_entity().is_err());
+    // spec: ENT-10
+    assert!(
+        matches!(
+            world.entity(&first_text),
+            Err(EntityError::OutOfSlots { .. })
+        ),
+        "the text of an id that is gone is free"
+    );
     assert_eq!(world.find("door"), None);
     world.clear();
     // spec: ENT-03, ENT-09

@@ -366,6 +366,7 @@ fn handle_of(world: &mut World, id: Entity) -> String {
 
 #[test]
 fn choosing_an_identifier() {
+    let _before = World::new();
     let mut world = World::new();
     let live = world.spawn(Health::<false>(1));
     let live_text = world.handle(live).unwrap().to_string();
@@ -381,6 +382,9 @@ fn choosing_an_identifier() {
     let next_slot_text = handle_of(&mut world, next_slot);
     let next_use = Entity::from_bits(live.to_bits() + (1 << 32)).unwrap();
     let next_use_text = handle_of(&mut world, next_use);
+    // The id of a slot as the world before this one would issue it.
+    let foreign = Entity::from_bits(live.to_bits() - (1 << 52)).unwrap();
+    let foreign_text = handle_of(&mut world, foreign);
 
     // Live: it names that entity, and nobody else.
     // spec: ENT-10
@@ -390,7 +394,12 @@ fn choosing_an_identifier() {
         Err(EntityError::HandleTaken { .. })
     ));
     let before = (world.len(), world.statistics().slots);
-    for text in [&reserved_text, &next_slot_text, &next_use_text] {
+    for text in [
+        &reserved_text,
+        &next_slot_text,
+        &next_use_text,
+        &foreign_text,
+    ] {
         for error in [
             world.entity(text).unwrap_err(),
             world.spawn_named(text, Health::<false>(5)).unwrap_err(),

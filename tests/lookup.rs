@@ -307,3 +307,47 @@ fn all_under_a_name<const S: bool>() {
     // spec: LOOK-12
     assert_eq!(world.components("Purse").count(), 0);
 }
+
+#[test]
+fn names_that_differ_in_one_byte_are_different() {
+    // Short names and long ones, of every length around the words that a comparison takes at once.
+    for len in 1..=40 {
+        let name = |odd: Option<usize>| -> String {
+            let byte = |at| {
+                if odd == Some(at) {
+                    '#'
+                } else {
+                    char::from(b'a' + (at % 23) as u8)
+                }
+            };
+            (0..len).map(byte).collect()
+        };
+        let mut world = World::new();
+        let id = world.spawn(());
+        for odd in 0..len {
+            let n = i64::try_from(odd).unwrap();
+            world
+                .insert_named(id, &name(Some(odd)), Health::<false>(n))
+                .unwrap();
+        }
+        for odd in 0..len {
+            let found = world.get_named::<Health<false>>(id, &name(Some(odd)));
+            // spec: LOOK-01
+            assert_eq!(found.map(|found| found.0), i64::try_from(odd).ok(), "{len}");
+        }
+        // spec: LOOK-03
+        assert!(!world.has_named(id, &name(None)), "{len}");
+        assert!(!world.has_named(id, &name(Some(0))[1..]), "{len}");
+    }
+}
+
+#[test]
+fn data_has_a_name_of_its_own() {
+    let mut world = World::new();
+    let id = world.spawn(Data(json!({ "x": 1 })));
+    // spec: COMP-09
+    assert_eq!(
+        world.get_named::<Data>(id, "Data"),
+        Some(&Data(json!({ "x": 1 })))
+    );
+}

@@ -110,20 +110,13 @@ impl Entities {
         Entity::from_parts(index, slot.generation).filter(|entity| self.is_live(*entity))
     }
 
-    /// Whether the id was issued and is a promise still, or a memory: live, reserved or gone.
-    pub(super) fn age(&self, entity: Entity) -> Age {
-        match self.slots.get(entity.index() as usize) {
-            None => Age::Future,
-            Some(slot) if slot.place & PLACE == RETIRED => Age::Past,
-            Some(slot) if slot.generation == entity.generation() => match slot.place & PLACE {
-                FREE => Age::Future,
-                RESERVED => Age::Reserved,
-                _ => Age::Live,
-            },
-            Some(slot) if slot.generation < entity.generation() => Age::Future,
-            Some(_) if entity.generation() < self.tag.first_word() => Age::Future,
-            Some(_) => Age::Past,
-        }
+    /// Whether the id was one of this world's and is so no more. One that is live, reserved or not issued yet is not past.
+    pub(super) fn is_past(&self, entity: Entity) -> bool {
+        self.slots.get(entity.index() as usize).is_some_and(|slot| {
+            // A retired slot has been through all its generations; in the others they come in order.
+            let issued = self.tag.first_word()..slot.generation;
+            slot.place & PLACE == RETIRED || issued.contains(&entity.generation())
+        })
     }
 
     /// A new entity at a place of the store.
@@ -306,17 +299,6 @@ impl Entities {
     pub(crate) fn allocated(&self) -> usize {
         self.slots.capacity() * size_of::<Slot>()
     }
-}
-
-/// What became of an id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Age {
-    /// Not issued yet.
-    Future,
-    Reserved,
-    Live,
-    /// Its entity is gone.
-    Past,
 }
 
 #[inline]

@@ -19,7 +19,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-use super::entities::{Age, Entities};
+use super::entities::Entities;
 use crate::base::entity::Entity;
 use crate::base::hash::SeededMap;
 use crate::base::uuid::{self, Uuid, UuidText};
@@ -177,10 +177,10 @@ impl Handles {
         }
         match as_identifier(text)
             .and_then(|id| self.key.decode(id))
-            .map(|entity| entities.age(entity))
+            .map(|entity| entities.is_past(entity))
         {
-            None | Some(Age::Past) => Ok(()),
-            Some(Age::Future | Age::Reserved | Age::Live) => Err(Refusal::NotIssued),
+            None | Some(true) => Ok(()),
+            Some(false) => Err(Refusal::NotIssued),
         }
     }
 
