@@ -188,11 +188,8 @@ impl Archetype {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        let fixed = self.columns.capacity() * size_of::<Column>()
-            + self.scan.len() * size_of::<TypeId>()
-            + self.names.len() * size_of::<NameKey>();
         self.ids.capacity() * size_of::<u32>()
-            + fixed
+            + self.columns.len() * size_of::<(Column, TypeId, NameKey)>()
             + self.columns.iter().map(Column::allocated).sum::<usize>()
     }
 }
