@@ -76,7 +76,7 @@ impl Since {
 #[track_caller]
 fn assert_told((live, told): (usize, usize)) {
     assert!(
-        live.abs_diff(told) < 4096,
+        live.abs_diff(told) < 8192,
         "{live} bytes were allocated, {told} are told"
     );
 }
@@ -108,9 +108,9 @@ fn rows_are_counted_to_the_byte<const S: bool>() {
         let (live, told) = since.grown(&world);
         // spec: ENT-09
         assert_told((live, told));
-        // A slot, an id in the archetype, the values; for each of two kinds: index, id and stamp where it is sparse, two
-        // ticks where it is tracked.
-        let (sparse, ticks) = (2 * (4 + 4 + 8), 2 * (8 + 8));
+        // A slot, an id in the archetype, the values; for each of two kinds: index and id where it is sparse, two ticks
+        // where it is tracked.
+        let (sparse, ticks) = (2 * (4 + 4), 2 * (8 + 8));
         let row = 12 + 4 + 8 + 40 + 8 + usize::from(S) * sparse + usize::from(tracked) * ticks;
         let rows = usize::try_from(ROWS).unwrap() - 1;
         // spec: LOOK-09
@@ -118,6 +118,12 @@ fn rows_are_counted_to_the_byte<const S: bool>() {
             told.abs_diff(rows * row) < 1024,
             "{told} bytes for {rows} rows of {row}"
         );
+        // The rows of a sparse set are stamped when they are handed out to be written.
+        assert_eq!(world.query::<&mut Health<S>>().count(), rows + 1);
+        let stamped = since.grown(&world);
+        assert_told(stamped);
+        let stamps = stamped.1 - told;
+        assert!(if S { stamps >= rows * 8 } else { stamps == 0 }, "{stamps}");
     }
 }
 
