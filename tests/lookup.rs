@@ -313,14 +313,10 @@ fn names_that_differ_in_one_byte_are_different() {
     // Short names and long ones, of every length around the words that a comparison takes at once.
     for len in 1..=40 {
         let name = |odd: Option<usize>| -> String {
-            let byte = |at| {
-                if odd == Some(at) {
-                    '#'
-                } else {
-                    char::from(b'a' + (at % 23) as u8)
-                }
-            };
-            (0..len).map(byte).collect()
+            let letters = ('a'..='w').cycle().take(len).enumerate();
+            letters
+                .map(|(at, letter)| if odd == Some(at) { '#' } else { letter })
+                .collect()
         };
         let mut world = World::new();
         let id = world.spawn(());
