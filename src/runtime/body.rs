@@ -87,6 +87,13 @@ pub(crate) fn split<'a>(
     ))
 }
 
+/// Tells a unit its position in the order.
+fn place(units: &mut [Slot], slot: usize, position: u32) {
+    if let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) {
+        unit.own.cold.position = position;
+    }
+}
+
 impl Body {
     pub(crate) fn new(world: World) -> Self {
         Self {
@@ -158,15 +165,18 @@ impl Body {
         system.downcast_mut()
     }
 
-    /// Appends what is pending and takes the tombstones out of the order. Nothing is lent now.
+    /// Appends what is pending. Nothing is lent now.
     pub(crate) fn settle(&mut self) {
         self.units.append(&mut self.rest.pending);
-        let units = &mut self.units;
-        self.rest.order.settle(|slot, position| {
-            if let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) {
-                unit.own.cold.position = position;
-            }
-        });
+        let Self { units, rest, .. } = self;
+        rest.order.settle_some(|slot, to| place(units, slot, to));
+    }
+
+    /// The same before a pass, which is to meet no tombstone.
+    pub(crate) fn settle_all(&mut self) {
+        self.units.append(&mut self.rest.pending);
+        let Self { units, rest, .. } = self;
+        rest.order.settle(|slot, to| place(units, slot, to));
     }
 
     /// Ends a pass, a step or a teardown: releases what was removed, admits what was registered.

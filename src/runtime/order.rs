@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Nothing moves while a pass walks the vector: removing leaves a tombstone, a replacement takes over its position.
-//! Tombstones leave when the order is settled, outside a pass.
+//! Tombstones leave when the order is settled, outside a pass: all of them when the next one begins, and before that
+//! whenever they are the greater part, so that a thousand removals do not each move a thousand systems.
 
 /// Takes the place of a slot that was removed. No slot has this number.
 const TOMBSTONE: u32 = u32::MAX;
@@ -58,6 +59,13 @@ impl Order {
             .iter()
             .filter(|slot| **slot != TOMBSTONE)
             .map(|&slot| slot as usize)
+    }
+
+    /// Takes the tombstones out when they are more than the rest, so that each removal pays for one step of it.
+    pub(crate) fn settle_some(&mut self, moved: impl FnMut(usize, u32)) {
+        if self.tombstones > self.slots.len() / 2 {
+            self.settle(moved);
+        }
     }
 
     /// Takes the tombstones out and tells each slot that moved its new position.

@@ -22,7 +22,7 @@ impl Body {
         self.rest.stoppable = stoppable;
         self.adopt_world(shared);
         let outcome = self.run_deferred(shared).and_then(|()| {
-            self.settle();
+            self.settle_all();
             self.rest.mode = Mode::Pass;
             let end = self.rest.order.len();
             self.start_up(end, shared)?;
