@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::access::{Bound, Requests, Term};
 use super::cells::Cells;
 use super::fetch::{Place, Query, ReadOnlyQuery};
+use crate::base::entity::Entity;
 
 /// Rows that are all there, or all not.
 pub enum OptionRows<'w, Q: Query> {
@@ -190,9 +191,15 @@ impl<Q: Query> Query for Option<Q> {
 }
 
 impl<Q: ReadOnlyQuery> ReadOnlyQuery for Option<Q> {
+    type Part<'w> = Q::Part<'w>;
+
+    fn part<'w>(state: &Self::State, place: &Place<'w, '_>) -> Self::Part<'w> {
+        Q::part(&state.inner, place)
+    }
+
     #[inline]
-    fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
-        Some(Q::read(&state.inner, place))
+    fn at<'w>(part: &Self::Part<'w>, row: usize, entity: Entity) -> Option<Self::Item<'w>> {
+        Some(Q::at(part, row, entity))
     }
 }
 
@@ -321,9 +328,15 @@ macro_rules! tuples {
         }
 
         impl<$($term: ReadOnlyQuery),+> ReadOnlyQuery for ($($term,)+) {
+            type Part<'w> = ($($term::Part<'w>,)+);
+
+            fn part<'w>(state: &Self::State, place: &Place<'w, '_>) -> Self::Part<'w> {
+                ($($term::part(&state.$at, place),)+)
+            }
+
             #[inline]
-            fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
-                Some(($($term::read(&state.$at, place)?,)+))
+            fn at<'w>(part: &Self::Part<'w>, row: usize, entity: Entity) -> Option<Self::Item<'w>> {
+                Some(($($term::at(&part.$at, row, entity)?,)+))
             }
         }
     )*};

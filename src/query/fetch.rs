@@ -5,8 +5,9 @@ use super::cells::{Cells, EntityIter, EntityRows, split_ticks, take_row};
 use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
 use crate::base::entity::Entity;
 use crate::store::archetype::Archetype;
+use crate::store::column::Column;
 use crate::store::component::{Component, ComponentType, Named, Storage, TypeName};
-use crate::store::sparse::SparseView;
+use crate::store::sparse::{SparseSet, SparseView, row_of};
 
 /// What a query asks for: one of the terms below, or a tuple of up to 12 of them (nested ones included).
 ///
@@ -83,39 +84,55 @@ pub trait Query {
 
 /// A query that changes nothing, so that it needs the world only shared.
 pub trait ReadOnlyQuery: Query {
+    /// What it reads of one archetype.
+    #[doc(hidden)]
+    type Part<'w>;
+    #[doc(hidden)]
+    fn part<'w>(state: &Self::State, place: &Place<'w, '_>) -> Self::Part<'w>;
     /// The item of one row.
     #[doc(hidden)]
-    fn read<'w>(state: &Self::State, place: &Place<'w, '_>) -> Option<Self::Item<'w>>;
+    fn at<'w>(part: &Self::Part<'w>, row: usize, entity: Entity) -> Option<Self::Item<'w>>;
 }
 
-/// One row of an archetype.
+/// One archetype, to be read.
 #[doc(hidden)]
 pub struct Place<'w, 's> {
     pub(super) archetype: &'w Archetype,
+    /// By request: the column, or `ABSENT`.
     pub(super) positions: &'s [u16],
-    /// Where the archetype's positions begin.
-    pub(super) first: usize,
-    pub(super) row: usize,
-    pub(super) entity: Entity,
-    pub(super) sparse: &'w [crate::store::sparse::SparseSet],
+    pub(super) sparse: &'w [SparseSet],
 }
 
-impl<'w> Place<'w, '_> {
-    #[inline]
-    fn read<T: Component>(&self, term: Term) -> Option<&'w T> {
-        if T::storage() == Storage::Sparse {
-            let set = self.sparse.get(term.sparse? as usize)?;
-            return set
-                .column()
-                .values::<T>()?
-                .get(set.row(self.entity.index())?);
+/// What `&T` reads of one archetype. Without the component, no row is in it.
+#[doc(hidden)]
+pub struct ReadPart<'w, T> {
+    values: &'w [T],
+    /// For a sparse kind: by entity, the row of its value plus one.
+    index: &'w [u32],
+}
+
+impl<'w, T: Component> ReadPart<'w, T> {
+    fn new(term: Term, place: &Place<'w, '_>) -> Self {
+        let set = term.sparse.and_then(|set| place.sparse.get(set as usize));
+        let column = match set {
+            Some(set) => Some(set.column()),
+            None => place
+                .positions
+                .get(term.request as usize)
+                .and_then(|at| place.archetype.columns().get(*at as usize)),
+        };
+        Self {
+            values: column.and_then(Column::values).unwrap_or_default(),
+            index: set.map(SparseSet::index).unwrap_or_default(),
         }
-        let position = *self.positions.get(self.first + term.request as usize)?;
-        self.archetype
-            .columns()
-            .get(position as usize)?
-            .values::<T>()?
-            .get(self.row)
+    }
+
+    #[inline]
+    fn get(&self, row: usize, entity: Entity) -> Option<&'w T> {
+        match T::storage() {
+            Storage::Table => self.values.get(row),
+            Storage::Sparse => self.values.get(row_of(self.index, entity.index())?),
+        }
     }
 }
 
@@ -267,9 +284,15 @@ macro_rules! reference_terms {
         }
 
         impl<$($generic: $limit),*> ReadOnlyQuery for $term {
+            type Part<'w> = ReadPart<'w, T>;
+
+            fn part<'w>(state: &Term, place: &Place<'w, '_>) -> Self::Part<'w> {
+                ReadPart::new(*state, place)
+            }
+
             #[inline]
-            fn read<'w>(state: &Term, place: &Place<'w, '_>) -> Option<Self::Item<'w>> {
-                place.read(*state)
+            fn at<'w>(part: &Self::Part<'w>, row: usize, entity: Entity) -> Option<Self::Item<'w>> {
+                part.get(row, entity)
             }
         }
     )*};
@@ -564,8 +587,12 @@ impl Query for Entity {
 }
 
 impl ReadOnlyQuery for Entity {
+    type Part<'w> = ();
+
+    fn part((): &(), _: &Place<'_, '_>) {}
+
     #[inline]
-    fn read((): &(), place: &Place<'_, '_>) -> Option<Entity> {
-        Some(place.entity)
+    fn at<'w>((): &Self::Part<'w>, _: usize, entity: Entity) -> Option<Self::Item<'w>> {
+        Some(entity)
     }
 }

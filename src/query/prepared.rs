@@ -6,10 +6,11 @@ use super::error::QueryError;
 use super::fetch::{Place, Query, ReadOnlyQuery};
 use super::filter::Filter;
 use super::iter::QueryIter;
-use super::state::{QueryState, QueryStatistics};
+use super::state::{QueryCore, QueryState, QueryStatistics};
 use super::walk::Walk;
 use crate::base::entity::Entity;
 use crate::store::Store;
+use crate::store::entities::Entities;
 
 impl<Q: Query, F: Filter> QueryState<Q, F> {
     /// Several entities' items. Filters that tell rows apart are applied as a run would, without counting as one.
@@ -153,37 +154,60 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
 impl<Q: ReadOnlyQuery> Prepared<Q> {
     pub(crate) fn look<'w>(&'w mut self, store: &'w Store) -> Result<View<'w, Q>, QueryError> {
         self.state.core.update(store)?;
+        let core = &self.state.core;
         Ok(View {
-            state: &self.state,
-            store,
+            parts: core
+                .matches
+                .iter()
+                .filter_map(|number| core.part(store, *number as usize))
+                .collect(),
+            match_of: &core.match_of,
+            entities: &store.entities,
         })
+    }
+
+    /// One look without a view.
+    pub(crate) fn look_at<'w>(
+        &'w mut self,
+        store: &'w Store,
+        entity: Entity,
+    ) -> Option<Q::Item<'w>> {
+        self.state.core.update(store).ok()?;
+        let (number, row) = store.entities.locate(entity)?;
+        Q::at(&self.state.core.part(store, number)?, row, entity)
+    }
+}
+
+impl<Q: ReadOnlyQuery, F: Filter> QueryCore<Q, F> {
+    /// An archetype, taken apart for the terms of the query. One that does not match lacks a column that the query
+    /// needs, and the term finds it missing.
+    fn part<'w>(&self, store: &'w Store, number: usize) -> Option<Q::Part<'w>> {
+        let place = Place {
+            archetype: store.archetypes.get(number)?,
+            positions: self.positions_of(number),
+            sparse: &store.sparse,
+        };
+        Some(Q::part(&self.query, &place))
     }
 }
 
 /// Random access to the matches of a read-only query. See [`Prepared::view`].
-pub struct View<'w, Q: Query> {
-    state: &'w QueryState<Q, ()>,
-    store: &'w Store,
+pub struct View<'w, Q: ReadOnlyQuery> {
+    /// By match: what is read of the archetype.
+    parts: SmallVec<[Q::Part<'w>; 8]>,
+    match_of: &'w [u32],
+    entities: &'w Entities,
 }
 
 impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
     /// The item of an entity; `None` when it is not alive or does not match.
     ///
-    /// Constant time: slot, archetype, column (for a sparse kind its set).
+    /// Constant time: slot, archetype, row (for a sparse kind the row in its set).
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<Q::Item<'w>> {
-        let (number, row) = self.store.entities.place(entity)?;
-        // An archetype that does not match lacks a column that the query needs, and the term finds it missing.
-        let archetype = self.store.archetypes.get(number)?;
-        let core = &self.state.core;
-        let place = Place {
-            archetype,
-            positions: &core.positions,
-            first: number * core.accesses.len(),
-            row,
-            entity,
-            sparse: &self.store.sparse,
-        };
-        Q::read(&core.query, &place)
+        // The place of an id that is not alive is beyond all archetypes.
+        let (number, row) = self.entities.place(entity)?;
+        let part = self.parts.get(*self.match_of.get(number)? as usize)?;
+        Q::at(part, row, entity)
     }
 }

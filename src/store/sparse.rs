@@ -66,6 +66,11 @@ impl SparseSet {
         row_of(&self.index, entity)
     }
 
+    /// By entity: the row plus one, or 0; see [`row_of`].
+    pub(crate) fn index(&self) -> &[u32] {
+        &self.index
+    }
+
     pub(crate) fn column(&self) -> &Column {
         &self.column
     }
@@ -245,7 +250,7 @@ impl SparseSet {
 }
 
 #[inline]
-fn row_of(index: &[u32], entity: u32) -> Option<usize> {
+pub(crate) fn row_of(index: &[u32], entity: u32) -> Option<usize> {
     match index.get(entity as usize) {
         None | Some(0) => None,
         Some(row) => Some(*row as usize - 1),

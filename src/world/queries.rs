@@ -217,7 +217,8 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
 }
 
 impl<Q: ReadOnlyQuery> Prepared<Q> {
-    /// Random access to the matches: checks the world once, and then costs little more than an array of slots.
+    /// Random access to the matches: looks up the columns of every matching archetype once, and then costs little more
+    /// than an array of slots. For a single look there is [`get`](Self::get).
     ///
     /// # Errors
     /// [`QueryError::ForeignWorld`].
@@ -239,6 +240,6 @@ impl<Q: ReadOnlyQuery> Prepared<Q> {
 
     /// What the query gives for one entity; `None` when it is not alive, does not match, or is of another world.
     pub fn get<'w>(&'w mut self, world: &'w World, entity: Entity) -> Option<Q::Item<'w>> {
-        self.view(world).ok()?.get(entity)
+        self.look_at(&world.store, entity)
     }
 }
