@@ -52,24 +52,47 @@ mod spent {
 
 /// Adds up what a round spends in its timed parts.
 #[derive(Default)]
-pub(crate) struct Clock(Duration);
+pub(crate) struct Clock {
+    spent: Duration,
+    /// Read instead of the time.
+    count: Option<fn() -> Duration>,
+}
 
 impl Clock {
+    /// Something else that grows with work: allocations, one to a nanosecond.
+    pub(crate) fn counting(count: fn() -> Duration) -> Self {
+        Self {
+            count: Some(count),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn spent(&self) -> Duration {
+        self.spent
+    }
+
+    fn now(&self) -> Duration {
+        self.count.map_or_else(spent::now, |count| count())
+    }
+
     /// Runs a timed part. What it returns is dropped by the caller, outside.
     #[inline]
     pub(crate) fn time<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        let start = spent::now();
+        let start = self.now();
         let result = black_box(work());
-        self.0 += spent::now().saturating_sub(start);
+        self.spent += self.now().saturating_sub(start);
         result
     }
 
     /// Runs a timed part that several threads work at, or that waits: what the wall clock says.
     #[inline]
     pub(crate) fn time_wall<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        if self.count.is_some() {
+            return self.time(work);
+        }
         let start = Instant::now();
         let result = black_box(work());
-        self.0 += start.elapsed();
+        self.spent += start.elapsed();
         result
     }
 }
@@ -145,11 +168,23 @@ pub(crate) struct Table {
     filters: Vec<String>,
     /// How long one workload is repeated; zero: once, to see that both sides agree.
     budget: Duration,
+    /// How many rounds are measured instead, where that is said.
+    rounds: Option<usize>,
 }
 
 impl Table {
     pub(crate) fn new(filters: Vec<String>, budget: Duration) -> Self {
-        Self { filters, budget }
+        Self {
+            filters,
+            budget,
+            rounds: None,
+        }
+    }
+
+    /// Measures so many rounds, however long they take.
+    pub(crate) fn rounds(mut self, rounds: Option<usize>) -> Self {
+        self.rounds = rounds;
+        self
     }
 
     pub(crate) fn head() {
@@ -223,12 +258,16 @@ impl Table {
                 assert_eq!(expected, sum, "{workload}: the sides differ");
                 // The first two rounds warm memory and caches up.
                 if round >= 2 {
-                    times[side].push(clock.0.as_secs_f64());
+                    times[side].push(clock.spent.as_secs_f64());
                 }
             }
             round += 1;
-            let enough = start.elapsed() >= self.budget && round >= 17;
-            if enough || (self.budget.is_zero() && round >= 3) || round >= 2002 {
+            let enough = match self.rounds {
+                Some(rounds) => round >= rounds.max(1) + 2,
+                None if self.budget.is_zero() => round >= 3,
+                None => (start.elapsed() >= self.budget && round >= 17) || round >= 2002,
+            };
+            if enough {
                 return times;
             }
         }
@@ -245,7 +284,7 @@ pub(crate) fn per_item(seconds: Vec<f64>, items: usize) -> f64 {
     median(seconds) * 1e9 / items
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -23,6 +23,8 @@ mod exchange;
 mod harness;
 mod iterate;
 mod memory;
+#[path = "../harness/parts.rs"]
+mod parts;
 mod structure;
 
 use std::process::{Command, ExitCode};

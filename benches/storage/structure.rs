@@ -9,6 +9,7 @@ use super::data::{
     whole,
 };
 use super::harness::{Clock, Table, Target};
+use super::parts::{Sparse, Tables};
 
 const MANY: usize = 10_000;
 const BATCH: usize = 100_000;
@@ -322,92 +323,9 @@ fn despawn(table: &Table) {
     table.pair("despawn 10k", MANY, Target::Ratio(1.9), hand, ours);
 }
 
-/// Two tables and slots that tell them apart, by hand.
-struct Tables {
-    slots: Slots<[u32; 2]>,
-    plain: (Vec<u32>, Vec<Position>),
-    extra: (Vec<u32>, Vec<Position>, Vec<Extra>),
-}
-
-impl Tables {
-    fn add(&mut self, id: Id, extra: Extra) {
-        let Some([0, at]) = self.slots.locate(id) else {
-            return;
-        };
-        let to = row(self.extra.0.len());
-        self.extra.0.push(self.plain.0.swap_remove(at as usize));
-        self.extra.1.push(self.plain.1.swap_remove(at as usize));
-        self.extra.2.push(extra);
-        if let Some(&moved) = self.plain.0.get(at as usize) {
-            self.slots.set(moved, [0, at]);
-        }
-        self.slots.set(id.index, [1, to]);
-    }
-
-    fn remove(&mut self, id: Id) -> Option<Extra> {
-        let Some([1, at]) = self.slots.locate(id) else {
-            return None;
-        };
-        let to = row(self.plain.0.len());
-        self.plain.0.push(self.extra.0.swap_remove(at as usize));
-        self.plain.1.push(self.extra.1.swap_remove(at as usize));
-        let extra = self.extra.2.swap_remove(at as usize);
-        if let Some(&moved) = self.extra.0.get(at as usize) {
-            self.slots.set(moved, [1, at]);
-        }
-        self.slots.set(id.index, [0, to]);
-        Some(extra)
-    }
-}
-
-/// A sparse set by hand.
-#[derive(Default)]
-struct Sparse {
-    place: Vec<u32>,
-    ids: Vec<u32>,
-    values: Vec<Fleeting>,
-}
-
-impl Sparse {
-    fn insert(&mut self, index: u32, value: Fleeting) {
-        let at = index as usize;
-        if at >= self.place.len() {
-            self.place.resize(at + 1, u32::MAX);
-        }
-        self.place[at] = row(self.ids.len());
-        self.ids.push(index);
-        self.values.push(value);
-    }
-
-    fn remove(&mut self, index: u32) -> Option<Fleeting> {
-        let at = std::mem::replace(self.place.get_mut(index as usize)?, u32::MAX);
-        if at == u32::MAX {
-            return None;
-        }
-        self.ids.swap_remove(at as usize);
-        let value = self.values.swap_remove(at as usize);
-        if let Some(&moved) = self.ids.get(at as usize) {
-            self.place[moved as usize] = at;
-        }
-        Some(value)
-    }
-}
-
 fn add_and_remove(table: &Table) {
     let extra = Vector::of(3);
-    let mut tables = Tables {
-        slots: Slots::default(),
-        plain: <_>::default(),
-        extra: <_>::default(),
-    };
-    let ids: Vec<Id> = (0..MANY)
-        .map(|turn| {
-            let id = tables.slots.alloc([0, row(turn)]);
-            tables.plain.0.push(id.index);
-            tables.plain.1.push(Position(Vector::of(turn)));
-            id
-        })
-        .collect();
+    let (mut tables, ids) = Tables::of((0..MANY).map(|turn| Position(Vector::of(turn))));
     let hand = |clock: &mut Clock| {
         clock.time(|| {
             for id in &ids {
@@ -441,7 +359,7 @@ fn add_and_remove(table: &Table) {
 
     let mut slots = Slots::<u32>::default();
     let ids: Vec<Id> = (0..MANY).map(|turn| slots.alloc(row(turn))).collect();
-    let mut sparse = Sparse::default();
+    let mut sparse = Sparse::<Fleeting>::default();
     let hand = |clock: &mut Clock| {
         clock.time(|| {
             for id in &ids {
