@@ -88,43 +88,44 @@ fn hecs_build(builder: hecs::ColumnBatchBuilder) -> hecs::ColumnBatch {
     built.unwrap_or_else(|_| unreachable!("all columns are full"))
 }
 
-/// Two components each, from an iterator or (`by_columns`) from what the engine takes as columns, filled before. `keep`: the world, and
-/// with it its memory, is the one of the rounds before.
+/// By hand, into columns that are reserved before.
+fn hand_batch(count: usize, by_columns: bool, keep: bool) -> impl FnMut(&mut Clock) -> u64 {
+    let mut hand = Hand::<(Vec<Position>, Vec<Velocity>)>::default();
+    move |clock| {
+        if !keep {
+            hand = Hand::default();
+        }
+        let filled = by_columns.then(|| columns(count));
+        clock.time(|| {
+            hand.reserve_rows(0, count);
+            let (positions, velocities) = &mut hand.columns;
+            if let Some(mut filled) = filled {
+                positions.append(&mut filled.0);
+                velocities.append(&mut filled.1);
+                return;
+            }
+            positions.reserve(count);
+            velocities.reserve(count);
+            for (position, velocity) in (0..count).map(moving) {
+                positions.push(position);
+                velocities.push(velocity);
+            }
+        });
+        let sum = hand_sum(&hand.columns);
+        hand.columns.0.clear();
+        hand.columns.1.clear();
+        hand.release_rows();
+        sum
+    }
+}
+
+/// Two components each, from an iterator or (`by_columns`) from what the engine takes as columns, filled before.
+/// `keep`: the world, and with it its memory, is the one of the rounds before.
 fn batch(count: usize, by_columns: bool, keep: bool) -> Sides {
     let filled = move || by_columns.then(|| columns(count));
     let rows = move || (0..count).map(moving);
     Sides::default()
-        .with(Engine::Hand, {
-            let mut hand = Hand::<(Vec<Position>, Vec<Velocity>)>::default();
-            move |clock: &mut Clock| {
-                if !keep {
-                    hand = Hand::default();
-                }
-                let filled = filled();
-                clock.time(|| {
-                    hand.reserve_rows(0, count);
-                    match filled {
-                        Some(mut columns) => {
-                            hand.columns.0.append(&mut columns.0);
-                            hand.columns.1.append(&mut columns.1);
-                        }
-                        None => {
-                            hand.columns.0.reserve(count);
-                            hand.columns.1.reserve(count);
-                            for (position, velocity) in rows() {
-                                hand.columns.0.push(position);
-                                hand.columns.1.push(velocity);
-                            }
-                        }
-                    }
-                });
-                let sum = hand_sum(&hand.columns);
-                hand.columns.0.clear();
-                hand.columns.1.clear();
-                hand.release_rows();
-                sum
-            }
-        })
+        .with(Engine::Hand, hand_batch(count, by_columns, keep))
         .with(Engine::Ours, {
             let mut world = ecs::World::new();
             move |clock: &mut Clock| {
@@ -133,8 +134,8 @@ fn batch(count: usize, by_columns: bool, keep: bool) -> Sides {
                 }
                 let filled = filled();
                 clock.time(|| match filled {
-                    Some(columns) => drop(world.spawn_columns(columns)),
-                    None => drop(world.spawn_batch(rows())),
+                    Some(columns) => world.spawn_columns(columns).map_or(0, |made| made.len()),
+                    None => world.spawn_batch(rows()).len(),
                 });
                 let sum = our_sum(&mut world);
                 world.clear();
@@ -175,24 +176,19 @@ fn batch(count: usize, by_columns: bool, keep: bool) -> Sides {
                 sum
             }
         })
-        .with(Engine::Shipyard, {
+        .with(Engine::Shipyard, move |clock: &mut Clock| {
+            // A new one each time: its bulk insertion takes new ids always, so that a world that is cleared and filled
+            // again only grows; and from the 33rd time on its query found none of the entities.
             let mut world = shipyard::World::new();
-            move |clock: &mut Clock| {
-                if !keep {
-                    world = shipyard::World::new();
+            let filled = filled();
+            clock.time(|| match filled {
+                Some((positions, velocities)) => {
+                    let rows = positions.into_iter().zip(velocities);
+                    world.bulk_add_entity(rows).len()
                 }
-                let filled = filled();
-                clock.time(|| match filled {
-                    Some((positions, velocities)) => {
-                        let rows = positions.into_iter().zip(velocities);
-                        drop(world.bulk_add_entity(rows));
-                    }
-                    None => drop(world.bulk_add_entity(rows())),
-                });
-                let sum = shipyard_sum(&world);
-                world.clear();
-                sum
-            }
+                None => world.bulk_add_entity(rows()).len(),
+            });
+            shipyard_sum(&world)
         })
         .with(Engine::Flecs, flecs_batch(count, keep, filled))
 }
@@ -267,7 +263,7 @@ fn insert(by_columns: bool) -> Sides {
                 if by_columns {
                     drop(world.spawn_columns(collected()));
                 } else {
-                    drop(world.spawn_batch(rows()));
+                    world.spawn_batch(rows());
                 }
             });
             our_sum(&mut world)
@@ -297,7 +293,7 @@ fn insert(by_columns: bool) -> Sides {
         })
         .with(Engine::Shipyard, move |clock: &mut Clock| {
             let mut world = shipyard::World::new();
-            clock.time(|| drop(world.bulk_add_entity(rows())));
+            clock.time(|| world.bulk_add_entity(rows()).len());
             shipyard_sum(&world)
         })
         .with(Engine::Flecs, move |clock: &mut Clock| {
@@ -314,7 +310,7 @@ fn insert(by_columns: bool) -> Sides {
 
 /// The rows that the process for cold pages runs too.
 pub(crate) fn batches(bench: &mut Bench, pages: &str, keep: bool) {
-    for (size, count) in [("10k", 10_000), ("100k", 100_000), ("1M", 1_000_000)] {
+    for &(size, count) in bench.sizes(&[("10k", 10_000), ("100k", 100_000), ("1M", 1_000_000)]) {
         // A size apart is enough to see growth by, where the world is new each time.
         if !keep && size != "100k" {
             continue;

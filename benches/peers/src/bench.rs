@@ -74,8 +74,9 @@ struct Row {
 }
 
 impl Row {
-    /// Of values that are the same in each run.
+    /// Of values that are the same in each run. Less than a hundredth of an item's counts as none.
     fn exact(workload: &str, unit: &'static str, values: [Option<f64>; ENGINES.len()]) -> Self {
+        let values = values.map(|value| value.map(|value| (value * 100.0).round() / 100.0));
         let of = |engine: Engine| values[engine as usize];
         let best = best(&values);
         let ratio = |other: Option<f64>| {
@@ -221,6 +222,11 @@ impl Bench {
             "| --- | ---: | ---: | --- | ---: | ---: |{}",
             " ---: |".repeat(PEERS.len())
         );
+    }
+
+    /// The sizes to run: what is counted for an item does not depend on how many there are.
+    pub(crate) fn sizes<'s, T>(&self, sizes: &'s [T]) -> &'s [T] {
+        &sizes[..if self.count.is_some() { 1 } else { sizes.len() }]
     }
 
     pub(crate) fn wants(&self, workload: &str) -> bool {

@@ -242,10 +242,10 @@ fn sparse(count: usize) -> Sides {
 }
 
 pub(crate) fn run(bench: &mut Bench) {
-    for (size, count) in [("1k", 1_000), ("10k", MANY), ("100k", 100_000)] {
+    for &(size, count) in bench.sizes(&[("1k", 1_000), ("10k", MANY), ("100k", 100_000)]) {
         bench.row(&format!("despawn {size}"), count, || despawn(count));
     }
-    for (size, count) in [("10k", MANY), ("100k", 100_000)] {
+    for &(size, count) in bench.sizes(&[("10k", MANY), ("100k", 100_000)]) {
         let name = |storage| format!("add and remove {size}, {storage}");
         bench.row(&name("table"), count, || table(count));
         bench.row(&name("sparse"), count, || sparse(count));

@@ -16,6 +16,7 @@ use crate::parts::{Vector, small};
 
 const FRAGMENTS: usize = 26;
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as queries give it")]
 fn load_bits(load: &Load) -> u64 {
     load.0.to_bits().into()
 }

@@ -12,6 +12,7 @@ const COUNT: usize = 1_000_000;
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "the C library's account has no safe form")]
+#[allow(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
 fn held() -> Option<usize> {
     #[repr(C)]
     struct Account {
@@ -44,9 +45,9 @@ fn held() -> Option<usize> {
 /// What is held for each entity when `make` is done.
 fn each<R>(make: impl FnOnce() -> R) -> Option<f64> {
     let before = held()?;
-    let made = make();
+    let result = make();
     let after = held()?;
-    drop(made);
+    drop(result);
     Some(float(after.saturating_sub(before)) / float(COUNT))
 }
 
@@ -61,7 +62,7 @@ fn two(engine: Engine) -> Option<f64> {
         }),
         Engine::Ours => each(|| {
             let mut world = ecs::World::new();
-            drop(world.spawn_batch(rows()));
+            world.spawn_batch(rows());
             world
         }),
         Engine::Hecs => each(|| {

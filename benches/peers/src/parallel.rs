@@ -89,7 +89,7 @@ fn compute() -> Sides {
         })
         .with(Engine::Ours, {
             let mut world = ecs::World::new();
-            drop(world.spawn_batch(matrices()));
+            world.spawn_batch(matrices());
             move |clock: &mut Clock| {
                 clock.time_wall(|| {
                     thread::scope(|scope| {

@@ -63,7 +63,7 @@ fn container(systems: usize, manual: bool, calls: &'static AtomicU64) -> (Claim,
     let mut claim = owned.claim().expect("it is idle");
     if manual {
         claim
-            .set_clock(&ManualClock::new())
+            .set_clock(ManualClock::new())
             .expect("it has not begun");
     }
     for number in 0..systems {
@@ -199,13 +199,13 @@ fn messages() -> Sides {
 }
 
 pub(crate) fn run(bench: &mut Bench) {
-    for (systems, passes) in [
+    for &(systems, passes) in bench.sizes(&[
         (1, 2_000),
         (10, 1_000),
         (100, 200),
         (1_000, 20),
         (10_000, 2),
-    ] {
+    ]) {
         for (clock, manual) in [("manual", true), ("real", false)] {
             let name = format!("pass of {systems} empty systems, {clock} clock");
             bench.row(&name, systems * passes, || empty(systems, manual, passes));

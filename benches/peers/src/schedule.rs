@@ -117,6 +117,7 @@ macro_rules! swapping {
 }
 
 /// Swaps in pairs over 40,000, 10,000 and 10,000 entities.
+#[allow(clippy::too_many_lines, reason = "a part for each engine")]
 fn swaps() -> Sides {
     Sides::default()
         .with(Engine::Hand, {

@@ -13,6 +13,7 @@ use crate::data::Watched;
 use crate::harness::Clock;
 use crate::parts::{Id, Slots, row, shuffle, small};
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as queries give it")]
 fn value_bits(value: &Watched) -> u64 {
     value.0.to_bits().into()
 }
@@ -187,10 +188,8 @@ fn flecs_some(count: usize) -> impl FnMut(&mut Clock) -> u64 {
     let values: Vec<Watched> = values(count).collect();
     let mut turns = Turns::new(world.entity_bulk(row(count)).set(&values).build());
     world.observer::<flecs::OnSet, &Watched>().each(|value| {
-        SEEN.store(
-            SEEN.load(Ordering::Relaxed) + value_bits(value),
-            Ordering::Relaxed,
-        )
+        let seen = SEEN.load(Ordering::Relaxed) + value_bits(value);
+        SEEN.store(seen, Ordering::Relaxed);
     });
     move |clock| {
         SEEN.store(0, Ordering::Relaxed);
@@ -226,7 +225,7 @@ fn all(count: usize) -> Sides {
         .with(Engine::Ours, {
             let mut world = ecs::World::new();
             world.track::<Watched>();
-            drop(world.spawn_batch(values(count)));
+            world.spawn_batch(values(count));
             let mut prepared = world.prepare::<&mut Watched>().expect("a plain query");
             move |clock: &mut Clock| {
                 clock.time(|| {
@@ -258,11 +257,7 @@ fn all(count: usize) -> Sides {
                         (&mut watched).iter().for_each(|mut value| value.0 += 1.0);
                     });
                 });
-                world
-                    .iter::<&Watched>()
-                    .iter()
-                    .map(|value| value_bits(&value))
-                    .sum()
+                world.iter::<&Watched>().iter().map(value_bits).sum()
             }
         })
         .with(Engine::Flecs, {

@@ -50,6 +50,7 @@ type Seven = (
     Vec<P7>,
 );
 
+#[allow(clippy::many_single_char_names, reason = "one for each column")]
 fn hand() -> (Vec<P0>, Seven) {
     let rest = (0..COUNT).map(|turn| {
         let (_, a, b, c, d, e, f, g) = bundle(turn);
@@ -61,6 +62,7 @@ fn hand() -> (Vec<P0>, Seven) {
     )
 }
 
+#[allow(clippy::too_many_lines, reason = "a part for each engine")]
 fn sides() -> Sides {
     let rows = || (0..COUNT).map(bundle);
     Sides::default()
@@ -82,7 +84,7 @@ fn sides() -> Sides {
         })
         .with(Engine::Ours, {
             let mut world = ecs::World::new();
-            drop(world.spawn_batch(rows()));
+            world.spawn_batch(rows());
             let mut prepared = world.prepare::<Wide<'_>>().expect("a plain query");
             move |clock: &mut Clock| {
                 clock.time(|| {
