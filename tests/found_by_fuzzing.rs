@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use common::{Probe, TICK, Trace, manual, once, us};
 use ecs::{
-    Context, Inbox, ManualClock, MessageLimits, OwnedContainer, StopOutcome, SystemResult, Timer,
-    json,
+    Clock, Context, Inbox, ManualClock, MessageLimits, Moment, OwnedContainer, SharedClock,
+    StopOutcome, SystemResult, Timer, json,
 };
 
 /// Counted by its mailbox: closed when it is dropped. Its drop panics.
@@ -213,4 +216,37 @@ fn a_system_replaced_during_a_stop_leaves_no_mailbox_behind() {
     owned.stop();
     // spec: STOP-12, SHUT-02, SHUT-07
     assert!(owned.mailbox("first").is_none());
+}
+
+/// A clock that is set to any instant.
+#[derive(Clone, Default)]
+struct Loose(Arc<AtomicU64>);
+
+impl Clock for Loose {
+    fn now(&self) -> Moment {
+        Moment::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[test]
+fn a_timer_that_was_due_fires_after_the_clock_went_back() {
+    let (owned, _clock) = manual("main");
+    let (trace, clock) = (Trace::default(), Loose::default());
+    let fired = trace.clone();
+    let probe = Probe::new("s", &trace).reg();
+    let probe = probe
+        .clock(SharedClock::new(clock.clone()))
+        .timer_once("fails", us(0), |_, _| Err("first".into()))
+        .timer_once("due", us(2), move |_, _| {
+            fired.add("due");
+            Ok(())
+        });
+    owned.claim().unwrap().add_system(probe).unwrap();
+    clock.0.store(10, Ordering::SeqCst);
+    assert!(owned.update().is_err(), "the second timer is not reached");
+    clock.0.store(1, Ordering::SeqCst);
+    trace.take();
+    owned.update().unwrap();
+    // spec: CLK-06, FAIL-04
+    assert_eq!(trace.line(), "due s.update");
 }

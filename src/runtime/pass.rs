@@ -201,7 +201,7 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
 fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
     let Unit { system, own } = unit;
     own.elapsed.measure(now, own.timing.interval_micros());
-    if own.timers.may_be_due(now) {
+    if own.timers.may_be_due(own.elapsed.now()) {
         // `update_system` also updates a system that is off; one that a timer switches off is left alone from there.
         let ends = flag::LEAVING | (!own.flags & flag::OFF);
         fire(&mut **system, own, site, ends, mark)?;
