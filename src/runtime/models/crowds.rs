@@ -17,6 +17,7 @@
 //! | the teardown leaves the queue of functions open | `four_defer_while_the_container_stops` |
 //! | a ticket is told without waking who waits | `four_defer_while_the_container_stops` |
 //! | `take_into` clears `ready` after letting go of the lock | `every_deferred_function_runs_while_nobody_stops` |
+//! | `Mailbox::push` sets `ready` and rings before it takes the lock | `every_message_to_a_system_that_stays_is_read` |
 //! | `Mailbox::push` looks at `closed` under a lock of its own | `a_system_is_replaced_while_three_send_to_it` |
 //! | a collection clears `ready` after letting go of the lock | `every_message_to_a_system_that_stays_is_read` |
 //! | a collection puts what is unread behind what is new | `every_message_to_a_system_that_stays_is_read` |
