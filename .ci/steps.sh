@@ -16,14 +16,20 @@ skip() {
   printf '\n!!!!!! SKIPPED: %s !!!!!!\n' "$*" >&2
 }
 
+# The processor time of all that has ended below this script, in seconds: what a step costs on a machine that others use.
+spent() {
+  awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($14 + $15) / hz) }' /proc/$$/stat
+}
+
 # step NAME COMMAND…: runs it, and fails with it.
 step() {
   current=$1
   shift
   printf '\n=== %s\n' "$current"
-  local begin=$SECONDS
+  local begin=$SECONDS before
+  before=$(spent)
   "$@"
-  printf -- '--- %s: ok, %s s\n' "$current" $((SECONDS - begin))
+  printf -- '--- %s: ok, %s s, %s s of processor time\n' "$current" $((SECONDS - begin)) $(($(spent) - before))
 }
 
 finish() {
