@@ -375,6 +375,21 @@ fn choosing_an_identifier() {
     world.despawn(dead);
     // spec: ENT-10
     assert_eq!(handle_of(&mut world, dead), dead_text);
+    let heir = world.spawn_named("heir", ()).unwrap();
+    assert_eq!(heir.index(), dead.index());
+    // spec: ENT-03
+    assert_eq!(
+        handle_of(&mut world, dead),
+        dead_text,
+        "not that of the slot's heir"
+    );
+    world.despawn(heir);
+    let handle = world.handle(live).unwrap();
+    assert!(handle == *live_text && handle != *dead_text && handle == live_text.as_str());
+    assert!(handle == world.handle(live).unwrap());
+    let other = world.spawn(());
+    assert!(world.handle(other).unwrap() != world.handle(live).unwrap());
+    world.despawn(other);
     let reserved = world.reserve_entity().unwrap();
     assert_ne!(reserved, dead);
     let reserved_text = handle_of(&mut world, reserved);

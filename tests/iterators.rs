@@ -2,12 +2,14 @@
 
 mod kinds;
 
-use ecs::{Changed, Entity, Mut, World};
-use kinds::{Health, Speed, for_both_storages};
+use ecs::{Changed, Data, Entity, Mut, Named, QueryError, TypeName, With, Without, World, json};
+use kinds::{Health, Speed, Weight, for_both_storages};
 
 for_both_storages! {
     optional_rows_know_how_many_are_left
     batches_of_rows_taken_one_by_one_know_how_many_are_left
+    optional_tuples_of_every_kind_of_term
+    a_kind_asked_for_twice_is_needed_if_one_of_them_needs_it
 }
 
 /// Ten entities with a health, of which the last three have a speed too.
@@ -59,6 +61,13 @@ fn chunks_and_batches_know_how_many_are_left() {
     assert!(begun.next().is_some());
     // spec: LOOK-08
     assert_eq!(begun.batches(4).map(exact).collect::<Vec<_>>(), [4, 2, 3]);
+    // Filters that do not tell the rows of an archetype apart leave it whole.
+    let with = world.query_filtered::<&Health<false>, With<Speed<false>>>();
+    // spec: LOOK-13
+    assert_eq!(with.chunks().map(exact).collect::<Vec<_>>(), [3]);
+    let without = world.query_filtered::<&Health<false>, Without<Speed<false>>>();
+    // spec: LOOK-13
+    assert_eq!(without.chunks().map(exact).collect::<Vec<_>>(), [7]);
     // Pieces have at least one row.
     assert_eq!(
         world
@@ -76,6 +85,10 @@ fn optional_rows_know_how_many_are_left<const S: bool>() {
     let rows = optional.chunks().map(exact).sum::<usize>();
     // spec: LOOK-05
     assert_eq!(rows, 10);
+    let batches = world.query::<Option<&Speed<S>>>().batches(4);
+    let expected: &[usize] = if S { &[4, 4, 2] } else { &[4, 3, 3] };
+    // spec: LOOK-08
+    assert_eq!(batches.map(exact).collect::<Vec<_>>(), expected);
     let lengths = world.query::<Option<&Speed<S>>>().chunks().map(|chunk| {
         let slices = chunk.into_slices();
         let present = slices.slices.map(<[_]>::len);
@@ -130,4 +143,119 @@ fn the_entities_of_a_chunk() {
         assert_eq!(exact(healths.into_iter()), rows.len());
     }
     assert_eq!(seen, ids);
+}
+
+fn optional_tuples_of_every_kind_of_term<const S: bool>() {
+    let (mut world, ids) = world::<S>();
+    for n in [1, 8] {
+        world.insert(ids[n], Weight::<S>(n as i64)).unwrap();
+    }
+    type Both<'w, const S: bool> = (
+        Entity,
+        Mut<'w, Speed<S>>,
+        &'w Weight<S>,
+        Mut<'w, Health<false>>,
+    );
+    let rows = |world: &mut World| {
+        let query = world.query::<(Entity, Option<Both<'_, S>>)>();
+        let there = query.map(|(id, both)| {
+            let both = both.map(|(same, speed, weight, health)| {
+                assert!(same == id && speed.0 == weight.0);
+                health.0
+            });
+            (id, both)
+        });
+        let mut there: Vec<_> = there.collect();
+        there.sort();
+        there
+    };
+    let expected: Vec<_> = ids
+        .iter()
+        .map(|id| (*id, (*id == ids[8]).then_some(8)))
+        .collect();
+    // spec: LOOK-05
+    assert_eq!(rows(&mut world), expected);
+    let mut prepared = world
+        .prepare::<(Entity, &Health<false>, Option<(Entity, &Speed<S>)>)>()
+        .unwrap();
+    let view = prepared.view(&world).unwrap();
+    for (n, id) in (0..).zip(&ids) {
+        let (same, health, speed) = view.get(*id).unwrap();
+        // spec: LOOK-05, LOOK-14
+        assert_eq!((same, health.0), (*id, n));
+        // spec: LOOK-05, LOOK-14
+        assert_eq!(
+            speed.map(|(same, speed)| (same, speed.0)),
+            (n >= 7).then_some((*id, n))
+        );
+    }
+}
+
+fn a_kind_asked_for_twice_is_needed_if_one_of_them_needs_it<const S: bool>() {
+    let (mut world, ids) = world::<S>();
+    let expected: Vec<_> = [7, 8, 9].map(|n| (ids[n], n as i64, Some(n as i64))).into();
+    let first: Vec<_> = world
+        .query::<(Entity, &Speed<S>, Option<&Speed<S>>)>()
+        .map(|(id, speed, again)| (id, speed.0, again.map(|speed| speed.0)))
+        .collect();
+    let last: Vec<_> = world
+        .query::<(Entity, Option<&Speed<S>>, &Speed<S>)>()
+        .map(|(id, again, speed)| (id, speed.0, again.map(|speed| speed.0)))
+        .collect();
+    // spec: LOOK-05
+    assert_eq!((first, last), (expected.clone(), expected));
+}
+
+/// Names by number.
+struct Number<const AT: usize>;
+
+const NUMBERS: [&str; 17] = [
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
+];
+
+impl<const AT: usize> TypeName for Number<AT> {
+    const NAME: &'static str = NUMBERS[AT];
+}
+
+#[test]
+fn a_query_asks_for_sixteen_kinds_at_most() {
+    type One<const AT: usize> = Named<&'static Data, Number<AT>>;
+    type Eight = (
+        One<0>,
+        One<1>,
+        One<2>,
+        One<3>,
+        One<4>,
+        One<5>,
+        One<6>,
+        One<7>,
+    );
+    type More = (
+        One<8>,
+        One<9>,
+        One<10>,
+        One<11>,
+        One<12>,
+        One<13>,
+        One<14>,
+        One<15>,
+    );
+    let mut world = World::new();
+    let id = world.spawn(());
+    for name in &NUMBERS[..16] {
+        world.insert_named(id, name, Data(json!(name))).unwrap();
+    }
+    let found: Vec<_> = world
+        .query::<(Eight, More)>()
+        .map(|(eight, more)| (eight.7.0.clone(), more.7.0.clone()))
+        .collect();
+    // spec: LOOK-05
+    assert_eq!(found, [(json!("7"), json!("15"))]);
+    // One that is there already takes no place.
+    assert_eq!(world.query::<(Eight, More, One<3>)>().count(), 1);
+    // spec: LOOK-05
+    assert!(matches!(
+        world.try_query::<(Eight, More, One<16>)>().err(),
+        Some(QueryError::TooManyTerms { most: 16 })
+    ));
 }

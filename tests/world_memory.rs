@@ -230,3 +230,72 @@ fn place_of_room(world: &mut World) -> *const Health<false> {
     world.despawn(id);
     place
 }
+
+#[test]
+fn names_that_are_gone_give_their_memory_back() {
+    let mut world = World::new();
+    world.spawn_named("first", ()).unwrap();
+    world.shrink_to_fit();
+    let before = LIVE.get();
+    for kind in 0..2 {
+        let ids: Vec<Entity> = (0..5_000_u128)
+            .map(|n| match kind {
+                0 => world.spawn_named(&format!("entity {n}"), ()).unwrap(),
+                _ => {
+                    let text = ecs::Uuid::from_u128(n).to_text();
+                    world.spawn_named(&text, ()).unwrap()
+                }
+            })
+            .collect();
+        for id in ids {
+            world.despawn(id);
+        }
+        world.shrink_to_fit();
+        let slots = 12 * world.statistics().slots;
+        let kept = LIVE.get().wrapping_sub(before);
+        // spec: ENT-09
+        assert!(kept < slots + 4096, "{kept} bytes, {slots} of slots");
+    }
+}
+
+#[test]
+fn losses_are_kept_no_longer_than_somebody_waits_for_them() {
+    let mut world = World::new();
+    let lose = |world: &mut World, times: i64| {
+        for n in 0..times {
+            let id = world.spawn(Health::<false>(n));
+            world.remove::<Health<false>>(id);
+            world.despawn(id);
+        }
+    };
+    lose(&mut world, 10);
+    let before = LIVE.get();
+    let kept = || LIVE.get().wrapping_sub(before);
+    let mut reader = world.removed_reader::<Health<false>>().unwrap();
+    for _ in 0..100 {
+        lose(&mut world, 200);
+        let mut seen = 0;
+        while reader.next(&mut world).unwrap().is_some() {
+            seen += 1;
+        }
+        // spec: LOOK-15
+        assert_eq!(seen, 200);
+    }
+    assert!(
+        kept() < 16 * 1024,
+        "{} bytes for losses that were read",
+        kept()
+    );
+    lose(&mut world, 20_000);
+    // spec: LOOK-15
+    assert!(kept() >= 20_000 * 8, "they wait for the reader");
+    drop(reader);
+    // A reader is missed when room for the next loss is looked for.
+    lose(&mut world, 20_000);
+    // spec: LOOK-15
+    assert!(
+        kept() < 16 * 1024,
+        "{} bytes for losses that nobody reads",
+        kept()
+    );
+}

@@ -295,10 +295,8 @@ fn run(shared: &Arc<Shared>, interval: u64) {
     let now = || to_micros(origin.elapsed()).unwrap_or(u64::MAX);
     let mut schedule = Timing::from_micros(interval, now());
     loop {
-        let next = schedule.due_hint();
-        // Beyond what the clock can tell there is only the stop to wait for.
-        let until = origin.checked_add(Duration::from_micros(next));
-        let until = until.unwrap_or_else(|| Instant::now() + Duration::from_hours(8_760));
+        // At most the longest interval after the present, which no clock ends before.
+        let until = origin + Duration::from_micros(schedule.due_hint());
         if !shared.sleep(until) {
             return;
         }

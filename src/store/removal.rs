@@ -26,7 +26,6 @@ struct Log {
 impl Log {
     /// Forgets what all living readers have passed; false when there is no reader left.
     fn trim(&mut self) -> bool {
-        let end = self.first + self.entries.len() as u64;
         let mut slowest = None;
         self.readers.retain(|reader| {
             let cursor = reader
@@ -35,7 +34,7 @@ impl Log {
             slowest = slowest.into_iter().chain(cursor).min();
             cursor.is_some()
         });
-        let keep_from = slowest.unwrap_or(end);
+        let keep_from = slowest.unwrap_or(u64::MAX);
         while self.first < keep_from && self.entries.pop_front().is_some() {
             self.first += 1;
         }
