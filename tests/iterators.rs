@@ -259,3 +259,32 @@ fn a_query_asks_for_sixteen_kinds_at_most() {
         Some(QueryError::TooManyTerms { most: 16 })
     ));
 }
+
+#[test]
+fn a_prepared_query_survives_archetypes_that_come_and_go() {
+    let mut world = World::new();
+    let goes = world.spawn((Weight::<false>(1),));
+    let stays = world.spawn((Health::<false>(2), Speed::<false>(3)));
+    let mut query = world.prepare::<(Entity, &Health<false>)>().unwrap();
+    assert_eq!(query.iter(&mut world).unwrap().count(), 1);
+    let archetypes = world.statistics().archetypes;
+    world.despawn(goes);
+    assert!(world.reclaim() > 0);
+    // As many as before, with other numbers: each name makes one more.
+    for name in NUMBERS {
+        if world.statistics().archetypes < archetypes {
+            let id = world.spawn(());
+            world.insert_named(id, name, Data(json!(name))).unwrap();
+        }
+    }
+    assert_eq!(world.statistics().archetypes, archetypes);
+    let found: Vec<_> = query
+        .iter(&mut world)
+        .unwrap()
+        .map(|(id, h)| (id, h.0))
+        .collect();
+    // spec: LOOK-07, ENT-09
+    assert_eq!(found, [(stays, 2)]);
+    // spec: LOOK-14, ENT-09
+    assert_eq!(query.get(&world, stays), Some((stays, &Health(2))));
+}
