@@ -8,6 +8,8 @@ use kinds::{Health, Held, Ledger, Speed, for_both_storages};
 for_both_storages! {
     batches_of_named_components
     a_batch_that_does_not_fit_leaves_what_was_there
+    slots_that_were_given_back_are_counted
+    what_is_refused_is_dropped_one_by_one
 }
 
 struct Spare;
@@ -26,6 +28,7 @@ fn batches_of_named_components<const S: bool>() {
         )
     };
     let ids: Vec<Entity> = world.spawn_batch((0..50).map(row)).collect();
+    assert_eq!(ids.len(), 50);
     for (n, id) in (0..).zip(&ids) {
         // spec: ENT-06, COMP-05
         assert_eq!(
@@ -50,7 +53,9 @@ fn a_batch_that_does_not_fit_leaves_what_was_there<const S: bool>() {
     // Two slots that were never used and one that was.
     for rows in [4, 10] {
         let before = ledger.drops().len();
-        let refused = world.try_spawn_batch((0..rows).map(row)).err();
+        // The iterator does not tell how many it has.
+        let unknown = (0..rows).filter(|_| true).map(row);
+        let refused = world.try_spawn_batch(unknown).err();
         // spec: ENT-03, ENT-06
         assert!(matches!(
             refused,
@@ -70,5 +75,42 @@ fn a_batch_that_does_not_fit_leaves_what_was_there<const S: bool>() {
     // spec: ENT-03
     assert!(world.try_spawn(()).is_err());
     drop(world);
+    ledger.assert_all_dropped_once();
+}
+
+fn slots_that_were_given_back_are_counted<const S: bool>() {
+    for by_batch in [false, true] {
+        let mut world = World::with_slot_limit(6);
+        let ids: Vec<Entity> = world.spawn_batch((0..4).map(Health::<S>)).collect();
+        world.despawn(ids[0]);
+        world.despawn(ids[1]);
+        if by_batch {
+            assert_eq!(world.spawn_batch([Health::<S>(7)]).len(), 1);
+        } else {
+            world.spawn(Health::<S>(7));
+        }
+        // One that was given back and two that were never used.
+        let many = world.try_spawn_batch((0..4).map(Health::<S>)).err();
+        // spec: ENT-03
+        assert!(matches!(many, Some(EntityError::OutOfSlots { .. })));
+        let reserved = world.reserve_entity().unwrap();
+        assert!(world.try_spawn_batch((0..3).map(Health::<S>)).is_err());
+        world.spawn_reserved(reserved, Health::<S>(8)).unwrap();
+        // spec: ENT-03, ENT-06
+        assert_eq!(world.spawn_batch((0..2).map(Health::<S>)).len(), 2);
+        assert_eq!(world.len(), 6);
+    }
+}
+
+fn what_is_refused_is_dropped_one_by_one<const S: bool>() {
+    let ledger = Ledger::default();
+    let mut world = World::with_slot_limit(0);
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let named = Named::<_, Spare>::new(Held::<S>(ledger.bomb()));
+        // Two panics at once would abort the program.
+        drop(world.try_spawn((named, Held::<S>(ledger.bomb()))));
+    }));
+    // spec: COMP-02, COMP-08
+    assert!(refused.is_err());
     ledger.assert_all_dropped_once();
 }

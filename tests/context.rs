@@ -128,6 +128,29 @@ fn a_closed_manager_says_so() {
 }
 
 #[test]
+fn a_manager_that_is_being_destroyed_says_so() {
+    let manager = Manager::new();
+    let (sender, trace) = (manager.reference(), Trace::default());
+    let main = manager.container("main").unwrap();
+    main.set_silent();
+    let kept = trace.clone();
+    let probe = Probe::new("s", &trace).shutdown(move |_| {
+        let message = json!({ "destination": { "container": "main", "system": "s" } });
+        let error = sender.message_submit(message).unwrap_err();
+        kept.add(format!("{:?}", error.kind()));
+        Ok(())
+    });
+    main.claim().unwrap().add_system(probe.reg()).unwrap();
+    main.update().unwrap();
+    drop(manager);
+    // spec: MGR-09
+    assert_eq!(
+        trace.line(),
+        "s.init s.update s.shutdown ManagerClosed s.drop"
+    );
+}
+
+#[test]
 fn a_system_knows_its_instant_and_its_mailbox() {
     let (owned, clock) = manual("main");
     let mut claim = owned.claim().unwrap();

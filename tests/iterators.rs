@@ -204,6 +204,14 @@ fn a_kind_asked_for_twice_is_needed_if_one_of_them_needs_it<const S: bool>() {
         .collect();
     // spec: LOOK-05
     assert_eq!((first, last), (expected.clone(), expected));
+    let prepared = world.prepare::<(Option<&Speed<S>>, &Speed<S>)>().unwrap();
+    // A sparse kind leaves its entities in the archetype of those without it.
+    let archetypes = world.statistics().archetypes;
+    // spec: LOOK-07
+    assert_eq!(
+        prepared.statistics().matched,
+        if S { archetypes } else { 1 }
+    );
 }
 
 /// Names by number.

@@ -2,7 +2,7 @@
 
 mod kinds;
 
-use ecs::{Component, Data, Entity, World, json};
+use ecs::{Component, Data, Entity, Storage, World, json};
 use kinds::{Coin, Health, Held, Ledger, Note, Speed, for_both_storages};
 
 for_both_storages! {
@@ -342,6 +342,12 @@ fn data_has_a_name_of_its_own() {
     let mut world = World::new();
     let id = world.spawn(Data(json!({ "x": 1 })));
     // spec: COMP-09
+    let storage = |component: &dyn Component| component.component_type().storage();
+    // spec: COMP-12
+    assert_eq!(
+        (storage(&Data(json!(1))), storage(&Health::<true>(1))),
+        (Storage::Table, Storage::Sparse)
+    );
     assert_eq!(
         world.get_named::<Data>(id, "Data"),
         Some(&Data(json!({ "x": 1 })))

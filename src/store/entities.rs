@@ -47,7 +47,6 @@ pub(crate) struct Entities {
     free: u32,
     free_len: u32,
     live: u32,
-    reserved: u32,
     limit: u32,
     tag: WorldTag,
 }
@@ -59,7 +58,6 @@ impl Entities {
             free: NONE,
             free_len: 0,
             live: 0,
-            reserved: 0,
             limit: u32::MAX - 1,
             tag: WorldTag::acquire(),
         }
@@ -207,9 +205,7 @@ impl Entities {
 
     /// An id that is nobody's until it is [settled](Self::settle).
     pub(super) fn reserve(&mut self) -> Result<Entity, OutOfSlots> {
-        let entity = self.issue(RESERVED, 0)?;
-        self.reserved += 1;
-        Ok(entity)
+        self.issue(RESERVED, 0)
     }
 
     pub(super) fn is_reserved(&self, entity: Entity) -> bool {
@@ -221,7 +217,6 @@ impl Entities {
     /// Makes a reserved id a live entity.
     pub(super) fn settle(&mut self, entity: Entity, archetype: u32, row: u32) {
         debug_assert!(self.is_reserved(entity), "the caller asks first");
-        self.reserved -= 1;
         self.live += 1;
         self.set(entity.index(), archetype, row);
     }
@@ -243,9 +238,7 @@ impl Entities {
     #[inline]
     pub(super) fn release(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        if slot.place & PLACE == RESERVED {
-            self.reserved -= 1;
-        } else {
+        if slot.place & PLACE != RESERVED {
             self.live -= 1;
         }
         if let Some(next) = self.tag.successor(slot.generation) {
