@@ -145,17 +145,19 @@ fn the_entities_of_a_chunk() {
     assert_eq!(seen, ids);
 }
 
+/// What the entities with a speed, a weight and a health give.
+type Both<'w, const S: bool> = (
+    Entity,
+    Mut<'w, Speed<S>>,
+    &'w Weight<S>,
+    Mut<'w, Health<false>>,
+);
+
 fn optional_tuples_of_every_kind_of_term<const S: bool>() {
     let (mut world, ids) = world::<S>();
-    for n in [1, 8] {
-        world.insert(ids[n], Weight::<S>(n as i64)).unwrap();
+    for (id, n) in [(ids[1], 1), (ids[8], 8)] {
+        world.insert(id, Weight::<S>(n)).unwrap();
     }
-    type Both<'w, const S: bool> = (
-        Entity,
-        Mut<'w, Speed<S>>,
-        &'w Weight<S>,
-        Mut<'w, Health<false>>,
-    );
     let rows = |world: &mut World| {
         let query = world.query::<(Entity, Option<Both<'_, S>>)>();
         let there = query.map(|(id, both)| {
@@ -193,7 +195,10 @@ fn optional_tuples_of_every_kind_of_term<const S: bool>() {
 
 fn a_kind_asked_for_twice_is_needed_if_one_of_them_needs_it<const S: bool>() {
     let (mut world, ids) = world::<S>();
-    let expected: Vec<_> = [7, 8, 9].map(|n| (ids[n], n as i64, Some(n as i64))).into();
+    let expected: Vec<_> = (7..)
+        .zip(&ids[7..])
+        .map(|(n, id)| (*id, n, Some(n)))
+        .collect();
     let first: Vec<_> = world
         .query::<(Entity, &Speed<S>, Option<&Speed<S>>)>()
         .map(|(id, speed, again)| (id, speed.0, again.map(|speed| speed.0)))

@@ -341,13 +341,13 @@ fn names_that_differ_in_one_byte_are_different() {
 fn data_has_a_name_of_its_own() {
     let mut world = World::new();
     let id = world.spawn(Data(json!({ "x": 1 })));
-    // spec: COMP-09
     let storage = |component: &dyn Component| component.component_type().storage();
     // spec: COMP-12
     assert_eq!(
         (storage(&Data(json!(1))), storage(&Health::<true>(1))),
         (Storage::Table, Storage::Sparse)
     );
+    // spec: COMP-09
     assert_eq!(
         world.get_named::<Data>(id, "Data"),
         Some(&Data(json!({ "x": 1 })))

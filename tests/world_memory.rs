@@ -237,15 +237,11 @@ fn names_that_are_gone_give_their_memory_back() {
     world.spawn_named("first", ()).unwrap();
     world.shrink_to_fit();
     let before = LIVE.get();
-    for kind in 0..2 {
-        let ids: Vec<Entity> = (0..5_000_u128)
-            .map(|n| match kind {
-                0 => world.spawn_named(&format!("entity {n}"), ()).unwrap(),
-                _ => {
-                    let text = ecs::Uuid::from_u128(n).to_text();
-                    world.spawn_named(&text, ()).unwrap()
-                }
-            })
+    let words: fn(u128) -> String = |n| format!("entity {n}");
+    let identifiers: fn(u128) -> String = |n| ecs::Uuid::from_u128(n).to_string();
+    for name in [words, identifiers] {
+        let ids: Vec<Entity> = (0..5_000)
+            .map(|n| world.spawn_named(&name(n), ()).unwrap())
             .collect();
         for id in ids {
             world.despawn(id);
