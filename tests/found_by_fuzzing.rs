@@ -218,6 +218,40 @@ fn a_system_replaced_during_a_stop_leaves_no_mailbox_behind() {
     assert!(owned.mailbox("first").is_none());
 }
 
+#[test]
+fn what_a_start_up_step_sends_to_a_system_registered_in_it_is_read_in_the_next_pass() {
+    // Under a new handle, and in the place of another system.
+    for handle in ["new", "there"] {
+        let (owned, _clock) = manual("main");
+        let trace = Trace::default();
+        let noted = trace.clone();
+        let reader = ecs::system(handle, move |cx| {
+            let message = cx.this.next_message().map(|message| message["n"].clone());
+            noted.add(format!("read {message:?}"));
+            Ok(())
+        });
+        let mut reader = Some(reader.every_pass());
+        let first = Probe::new("first", &trace).init(once(move |cx: &mut Context<'_>| {
+            cx.add_system(reader.take().ok_or("once")?)?;
+            cx.container()
+                .message_submit(json!({ "destination": { "system": handle }, "n": 1 }))?;
+            Ok(())
+        }));
+        let mut claim = owned.claim().unwrap();
+        // Leaves a slot free, for the reader.
+        claim.add_system(Probe::new("gone", &trace).reg()).unwrap();
+        claim.add_system(first.reg()).unwrap();
+        claim.add_system(Probe::new("there", &trace).reg()).unwrap();
+        claim.remove_system("gone");
+        claim.update().unwrap();
+        trace.take();
+        claim.update().unwrap();
+        let line = trace.line();
+        // spec: DEL-01, DEL-04
+        assert!(line.ends_with("read Some(Number(1))"), "{handle}: {line}");
+    }
+}
+
 /// A clock that is set to any instant.
 #[derive(Clone, Default)]
 struct Loose(Arc<AtomicU64>);

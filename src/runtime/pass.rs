@@ -124,7 +124,7 @@ impl Body {
             };
             let plain = unit.own.flags == flag::STARTED;
             // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes
-            // readable at its first update (DEL-04); it was sent in this pass, so the bell is still rung for the next.
+            // readable at its first update (DEL-04).
             if !plain && !unit.own.is(flag::STARTED) {
                 continue;
             }
@@ -140,7 +140,9 @@ impl Body {
                 update(unit, &mut site, now, &mark)?;
             }
         }
-        self.rest.mail = false;
+        // What was sent during the start-up step to a system registered in it waits behind a ring that is forgotten by
+        // now: the next pass looks for it.
+        self.rest.mail = mail && !self.rest.new.is_empty();
         Ok(())
     }
 }
