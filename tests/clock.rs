@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -122,4 +124,32 @@ fn timers_follow_a_clock_that_is_far_behind_the_one_before() {
         [after(9), after(1), after(9), after(1)],
         ["", "fired", "", "fired"]
     );
+}
+
+#[test]
+fn a_timer_of_no_length_fires_while_the_clock_goes_back() {
+    struct Loose(Arc<AtomicU64>);
+    impl Clock for Loose {
+        fn now(&self) -> Moment {
+            Moment::from_micros(self.0.load(Ordering::SeqCst))
+        }
+    }
+    let (container, _) = manual("main");
+    let mut claim = container.claim().unwrap();
+    let (fired, time) = (Trace::default(), Arc::new(AtomicU64::new(1000)));
+    let note = fired.clone();
+    let timer = Timer::every("t", Duration::ZERO, move |_| {
+        note.add("fired");
+        Ok(())
+    });
+    let system = ecs::system("s", |_| Ok(())).every_pass().timer(timer);
+    claim
+        .add_system(system.clock(SharedClock::new(Loose(Arc::clone(&time)))))
+        .unwrap();
+    for now in [1000, 500, 2000] {
+        time.store(now, Ordering::SeqCst);
+        claim.update().unwrap();
+        // spec: TIM-04, INT-08
+        assert_eq!(fired.line(), "fired", "at {now}");
+    }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use common::{Probe, Trace, log_of, manual, once, us};
 use ecs::{
-    Claim, ComponentError, MAX_INTERVAL, Manager, MessageError, MessageErrorKind, OwnedContainer,
-    World, json,
+    Claim, ComponentError, MAX_INTERVAL, Manager, MessageError, MessageErrorKind, Moment,
+    OwnedContainer, Timer, World, json,
 };
 use kinds::{Health, Speed};
 
@@ -270,4 +270,99 @@ fn a_system_sees_and_changes_its_own_settings() {
     // spec: INT-01
     assert!(cx.this.set_interval(us(1)).is_err(), "no system runs here");
     assert_eq!((cx.this.updates(), cx.this.interval()), (0, Duration::ZERO));
+}
+
+#[test]
+fn a_timer_given_to_another_system_counts_from_the_present() {
+    let (owned, clock) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let trace = Trace::default();
+    let kept = trace.clone();
+    let giver = ecs::system("giver", move |cx| {
+        if cx.this.now() == Moment::from_micros(90) {
+            let kept = kept.clone();
+            let timer = Timer::once("t", us(20), move |cx| {
+                kept.add(cx.this.now().to_string());
+                Ok(())
+            });
+            cx.add_timer("slow", timer)?;
+        }
+        Ok(())
+    });
+    let slow = ecs::system("slow", |_| Ok(())).interval(us(50));
+    claim.add_system(slow).unwrap();
+    claim.add_system(giver.every_pass()).unwrap();
+    for step in [50, 40, 10, 50] {
+        clock.advance(us(step)).unwrap();
+        claim.update().unwrap();
+    }
+    // spec: TIM-01, TIM-08
+    assert_eq!(
+        trace.line(),
+        "150 µs",
+        "due at 110, seen at the next update"
+    );
+}
+
+#[test]
+fn a_timer_counts_from_the_updates_reading_and_in_initialize_from_the_present() {
+    let (owned, clock) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let (trace, moved) = (Trace::default(), clock.clone());
+    let note = |name: &'static str, trace: &Trace| {
+        let kept = trace.clone();
+        Timer::once(name, us(20), move |cx| {
+            kept.add(format!("{name} at {}", cx.this.now()));
+            Ok(())
+        })
+    };
+    let (first, second) = (note("first", &trace), note("second", &trace));
+    let mut second = Some(second);
+    let probe = Probe::new("s", &Trace::default())
+        .init(once(move |cx| Ok(cx.this.add_timer(first)?)))
+        .update(move |cx| {
+            moved.advance(us(40))?;
+            match second.take() {
+                Some(timer) => Ok(cx.this.add_timer(timer)?),
+                None => Ok(()),
+            }
+        });
+    claim.add_system(probe.reg()).unwrap();
+    clock.advance(us(100)).unwrap();
+    claim.update().unwrap();
+    // spec: TIM-01
+    assert_eq!(
+        trace.line(),
+        "",
+        "initialize is at 100, not at the registration"
+    );
+    claim.update().unwrap();
+    // spec: TIM-01, ELA-01
+    assert_eq!(trace.line(), "first at 140 µs second at 140 µs");
+}
+
+#[test]
+fn a_stop_in_a_shutdown_at_the_end_of_a_pass_comes_before_the_next_shutdown() {
+    let (owned, _) = manual("main");
+    let trace = Trace::default();
+    let a = Probe::new("a", &trace).update(|cx| {
+        cx.remove_system("b");
+        cx.remove_system("c");
+        Ok(())
+    });
+    let b = Probe::new("b", &trace).shutdown(|cx| {
+        cx.container().request_stop();
+        Ok(())
+    });
+    let mut claim = owned.claim().unwrap();
+    for probe in [a, b, Probe::new("c", &trace)] {
+        claim.add_system(probe.reg()).unwrap();
+    }
+    drop(claim);
+    owned.update().unwrap();
+    // spec: STOP-05
+    assert_eq!(
+        trace.line(),
+        "a.init b.init c.init a.update b.shutdown b.drop a.shutdown c.shutdown c.drop"
+    );
 }

@@ -116,6 +116,9 @@ fn batches_of_rows_taken_one_by_one_know_how_many_are_left<const S: bool>() {
     let expected: &[usize] = if S { &[3, 2] } else { &[3, 1, 1] };
     // spec: LOOK-08, LOOK-09
     assert_eq!(batches.map(exact).collect::<Vec<_>>(), expected);
+    let statistics = changed.statistics();
+    // spec: LOOK-07
+    assert_eq!(statistics.visited, 2 * statistics.matched as u64);
 }
 
 #[test]

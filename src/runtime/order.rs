@@ -115,4 +115,18 @@ mod tests {
         assert_eq!(settled(&mut order), []);
         assert_eq!(order.push(1), 3);
     }
+
+    #[test]
+    fn tombstones_wait_until_they_are_more_than_the_rest() {
+        let mut order = Order::default();
+        for slot in 0..4 {
+            order.push(slot);
+        }
+        for (removed, left) in [(0, 4), (2, 4), (1, 1)] {
+            order.remove(removed);
+            order.settle_some(|_, _| {});
+            assert_eq!(order.len(), left);
+        }
+        assert!(order.iter().eq([3]));
+    }
 }
