@@ -233,6 +233,22 @@ mod tests {
     }
 
     #[test]
+    fn the_shared_tag_is_the_last_that_fits_a_word() {
+        let shared = WorldTag {
+            tag: SHARED_TAG,
+            first: 1,
+            highest: 0,
+        };
+        let word = shared.first_word();
+        assert_eq!((word >> COUNT_BITS, word & MAX_COUNT), (SHARED_TAG, 1));
+        assert_eq!(SHARED_TAG, u32::MAX >> COUNT_BITS);
+        // It is nobody's, so nobody gives it back.
+        drop(shared);
+        let stored = TAG_TABLE[SHARED_TAG as usize].load(Ordering::Relaxed);
+        assert_eq!(stored, 0);
+    }
+
+    #[test]
     fn a_worn_out_word_has_no_successor() {
         let mut tag = WorldTag::acquire();
         let last = (tag.first_word() & !MAX_COUNT) | MAX_COUNT;
