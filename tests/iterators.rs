@@ -44,7 +44,7 @@ fn exact(items: impl IntoIterator) -> usize {
 
 #[test]
 fn chunks_and_batches_know_how_many_are_left() {
-    let (mut world, _) = world::<false>();
+    let (mut world, ids) = world::<false>();
     let all = world.query::<(Entity, &Health<false>, Mut<'_, Speed<false>>)>();
     // spec: LOOK-13
     assert_eq!(all.chunks().map(exact).collect::<Vec<_>>(), [3]);
@@ -55,6 +55,13 @@ fn chunks_and_batches_know_how_many_are_left() {
     let all = world.query::<(&Health<false>, Option<Mut<'_, Speed<false>>>)>();
     // spec: LOOK-08
     assert_eq!(all.batches(4).map(exact).collect::<Vec<_>>(), [4, 3, 3]);
+
+    let batches = world.query::<Entity>().batches(4);
+    let found: Vec<Vec<Entity>> = batches.map(Iterator::collect).collect();
+    // spec: LOOK-08
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [4, 3, 3]);
+    // spec: LOOK-08
+    assert_eq!(found.concat(), ids);
 
     // One that was begun gives the rest of its archetype first.
     let mut begun = world.query::<&Health<false>>();
