@@ -252,6 +252,33 @@ fn what_a_start_up_step_sends_to_a_system_registered_in_it_is_read_in_the_next_p
     }
 }
 
+#[test]
+fn a_timer_that_switches_its_system_off_ends_the_update_of_one_that_was_off_before() {
+    let (owned, _clock) = manual("main");
+    let trace = Trace::default();
+    let switch = |on: bool| {
+        Timer::once("switch", us(0), move |cx| {
+            cx.this.set_on(on);
+            Ok(())
+        })
+    };
+    let probe = Probe::new("s", &trace).reg().switched_off();
+    let mut claim = owned.claim().unwrap();
+    claim
+        .add_system(probe.timer(switch(true)).timer(switch(false)))
+        .unwrap();
+    claim.update_system("s").unwrap();
+    // spec: SYS-12
+    assert_eq!(trace.line(), "s.init");
+    claim.update_system("s").unwrap();
+    // spec: SYS-10
+    assert_eq!(
+        trace.line(),
+        "s.update",
+        "asked for, a system that is off is updated"
+    );
+}
+
 /// A clock that is set to any instant.
 #[derive(Clone, Default)]
 struct Loose(Arc<AtomicU64>);

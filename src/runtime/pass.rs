@@ -204,10 +204,8 @@ fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result
     let Unit { system, own } = unit;
     own.elapsed.measure(now, own.timing.interval_micros());
     if own.timers.may_be_due(own.elapsed.now()) {
-        // `update_system` also updates a system that is off; one that a timer switches off is left alone from there.
-        let ends = flag::LEAVING | (!own.flags & flag::OFF);
-        fire(&mut **system, own, site, ends, mark)?;
-        if own.is(ends) || site.is_stopping() {
+        let goes_on = fire(&mut **system, own, site, mark)?;
+        if !goes_on {
             return Ok(());
         }
     }
@@ -219,18 +217,20 @@ fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result
     }
 }
 
-/// Fires the timers that are due, in the order in which they were added, until one sets a flag of `ends`.
+/// Fires the timers that are due, in the order in which they were added, and tells whether the update goes on: not when
+/// one of them has removed its system or switched it off, or asked for a stop.
 fn fire(
     system: &mut dyn System,
     own: &mut OwnState,
     site: &mut Site<'_>,
-    ends: u8,
     mark: &Mark,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     own.timers.begin();
-    let mut outcome = Ok(());
+    let mut outcome = Ok(true);
     // A callback may replace the clock; the reading is then the new clock's.
     while let Some(mut due) = own.timers.next_due(own.elapsed.now()) {
+        // `update_system` also updates a system that is off.
+        let ends = flag::LEAVING | (!own.flags & flag::OFF);
         let mut cx = site.context(own);
         let result = unit::call_under(mark, || (due.callback)(system, &mut cx));
         let name = result.is_err().then(|| Arc::clone(&due.name));
@@ -242,6 +242,7 @@ fn fire(
             break;
         }
         if own.is(ends) || site.is_stopping() {
+            outcome = Ok(false);
             break;
         }
     }
