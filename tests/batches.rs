@@ -114,3 +114,19 @@ fn what_is_refused_is_dropped_one_by_one<const S: bool>() {
     assert!(refused.is_err());
     ledger.assert_all_dropped_once();
 }
+
+#[test]
+fn an_id_that_waits_to_be_issued_is_not_reserved() {
+    let mut world = World::new();
+    let gone = world.spawn(());
+    world.despawn(gone);
+    let next = Entity::from_bits(gone.to_bits() + (1 << 32)).unwrap();
+    let refused = world.spawn_reserved(next, Health::<false>(1)).err();
+    // spec: ENT-03, ENT-06
+    assert!(matches!(refused, Some(EntityError::NotReserved { .. })));
+    assert!(!world.despawn(next) && world.is_empty());
+    // spec: ENT-06
+    assert_eq!(world.reserve_entity().ok(), Some(next));
+    world.spawn_reserved(next, Health::<false>(1)).unwrap();
+    assert_eq!(world.len(), 1);
+}
