@@ -13,6 +13,7 @@ pub(super) const PATHS: &[Path] = &[
     path("spawn_1", 1_000, spawn_1),
     path("spawn_8", 1_000, spawn_8),
     path("spawn_batch_4", 10_000, spawn_batch_4),
+    path("spawn_columns_2", 10_000, spawn_columns_2),
     path("despawn_2", 1_000, despawn_2),
     path("insert_and_remove", 1_000, insert_and_remove),
     path("insert_and_remove_sparse", 1_000, insert_and_remove_sparse),
@@ -80,6 +81,18 @@ fn spawn_batch_4(items: usize) {
     let mut world = World::new();
     let row = |at| (A(number(at)), B(1.0), C(2.0), D(3.0));
     measured(|| world.spawn_batch((0..items).map(row)));
+    assert_eq!(world.len(), items);
+}
+
+/// Into a world that held as many before.
+fn spawn_columns_2(items: usize) {
+    let mut world = World::new();
+    let rows = || (0..items).map(|at| (A(number(at)), B(1.0)));
+    let columns = || -> (Vec<A>, Vec<B>) { rows().unzip() };
+    drop(world.spawn_columns(columns()));
+    world.clear();
+    let again = columns();
+    measured(|| drop(world.spawn_columns(again)));
     assert_eq!(world.len(), items);
 }
 

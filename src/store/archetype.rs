@@ -10,35 +10,6 @@ use super::column::Column;
 use super::component::Component;
 use super::kinds::{KindId, Kinds};
 
-/// Where a bundle's parts go, in the order the bundle lists them: the column, or for a type with sparse storage the
-/// set.
-pub(crate) type Destinations = Box<[u32]>;
-
-/// A column of the source that has no place in the target.
-pub(crate) const LEAVES: u16 = u16::MAX;
-
-/// What inserting a bundle into an entity of an archetype does.
-pub(crate) struct InsertEdge {
-    /// The bundle's type.
-    pub(super) bundle: TypeId,
-    pub(super) target: u32,
-    pub(super) destinations: Destinations,
-    /// The bundle has parts in sparse sets.
-    pub(super) sparse: bool,
-    /// By column of the source: its column in the target, or [`LEAVES`].
-    pub(super) moves: Box<[u16]>,
-    /// Sparse sets that hold another type under a name of the bundle.
-    pub(super) evicts: Box<[u32]>,
-}
-
-/// The moves out of one archetype that have been made before.
-#[derive(Default)]
-pub(crate) struct Edges {
-    pub(super) inserts: Vec<InsertEdge>,
-    /// By column: the archetype without it.
-    pub(super) without: Vec<Option<u32>>,
-}
-
 /// A type name prepared for comparison: up to 16 bytes are decided by two words, without a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NameKey {
@@ -145,6 +116,11 @@ impl Archetype {
         self.scan.iter().position(|id| *id == wanted)
     }
 
+    /// The type id that look-ups of a column's kind compare.
+    pub(super) fn scan_key(&self, at: usize) -> TypeId {
+        self.scan[at]
+    }
+
     /// The column under a type name.
     #[inline]
     pub(crate) fn position_named(&self, name: &str, kinds: &Kinds) -> Option<usize> {
@@ -165,8 +141,47 @@ impl Archetype {
     /// Takes a row's id out, the last row fills the gap; gives the index of the entity that moved.
     #[inline]
     pub(super) fn swap_remove_id(&mut self, row: usize) -> Option<u32> {
-        self.ids.swap_remove(row);
-        self.ids.get(row).copied()
+        let last = self.ids.pop()?;
+        let place = self.ids.get_mut(row)?;
+        *place = last;
+        Some(last)
+    }
+
+    /// Moves a row's id to the end of `to`, the last row fills the gap; gives the index of the entity that moved there.
+    #[inline]
+    pub(super) fn move_id(&mut self, to: &mut Self, index: u32, row: usize) -> Option<u32> {
+        to.ids.push(index);
+        self.swap_remove_id(row)
+    }
+
+    /// Moves a row's components to the ends of the columns of `to` that `moves` tells; `left` disposes of those that have
+    /// no place there.
+    #[inline]
+    pub(super) fn move_columns(
+        &mut self,
+        to: &mut Self,
+        row: usize,
+        moves: &[u16],
+        mut left: impl FnMut(&mut Column, usize),
+    ) {
+        let targets = to.columns.as_mut_slice();
+        for (column, &target) in self.columns.iter_mut().zip(moves) {
+            match targets.get_mut(target as usize) {
+                Some(target) => column.move_row(row, target),
+                None => left(column, row),
+            }
+        }
+    }
+
+    /// Moves what is left of a row whose column `at` was taken; the other columns are those of `to`, in order.
+    #[inline]
+    pub(super) fn move_others(&mut self, to: &mut Self, row: usize, at: usize) {
+        let columns = self.columns.as_mut_slice();
+        for (number, target) in to.columns.iter_mut().enumerate() {
+            if let Some(column) = columns.get_mut(number + usize::from(number >= at)) {
+                column.move_row(row, target);
+            }
+        }
     }
 
     pub(super) fn kinds(&self) -> impl Iterator<Item = KindId> + '_ {

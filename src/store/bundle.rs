@@ -39,6 +39,10 @@ pub trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     fn parts(parts: &mut Parts);
 
+    /// Whether any part belongs into a column. The compiler knows, and leaves out what no other bundle needs.
+    #[doc(hidden)]
+    fn in_columns() -> bool;
+
     #[doc(hidden)]
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>>;
 
@@ -143,6 +147,11 @@ impl<T: Component> Bundle for T {
         });
     }
 
+    #[inline]
+    fn in_columns() -> bool {
+        T::storage() == Storage::Table
+    }
+
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {
         columns.take()
     }
@@ -170,6 +179,11 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
             name: Some(N::NAME),
             ty: ComponentType::of::<T>(),
         });
+    }
+
+    #[inline]
+    fn in_columns() -> bool {
+        T::storage() == Storage::Table
     }
 
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<&'a mut Vec<T>> {
@@ -214,7 +228,8 @@ pub trait ColumnBatch: Sized {
 fn append<T: Component>(mut values: Vec<T>, columns: &mut ColumnTaker<'_>) {
     debug_assert!(T::storage() == Storage::Table, "the caller asks first");
     if let Some(column) = columns.take::<T>() {
-        if column.is_empty() && column.capacity() < values.len() {
+        // Nothing is copied where the given vector can take the place of the column's: that has no less room.
+        if column.is_empty() && column.capacity() <= values.capacity() {
             *column = values;
         } else {
             column.append(&mut values);
@@ -230,6 +245,11 @@ macro_rules! tuples {
             #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn parts(parts: &mut Parts) {
                 $($part::parts(parts);)*
+            }
+
+            #[inline]
+            fn in_columns() -> bool {
+                false $(|| $part::in_columns())*
             }
 
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]

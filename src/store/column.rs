@@ -5,8 +5,8 @@
 //! would double the cost of spawning and of look-ups.
 //!
 //! # Invariants of the unsafe code
-//! 1. `Column::data` is a `Values<T>` with `T` the type whose id is `Column::type_id`. Both are set in
-//!    [`Column::new`] from one [`ComponentType`], which only `ComponentType::of::<T>` makes, and neither changes.
+//! 1. `Erased::data` is a `Values<T>` with `T` the type whose id is `Erased::type_id`. Both are set in
+//!    [`Erased::new`] from one [`ComponentType`], which only `ComponentType::of::<T>` makes, and neither changes.
 //! 2. So after `self.type_id == TypeId::of::<T>()` the box's pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
 #![allow(
@@ -34,13 +34,25 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
+    #[inline(never)]
     fn push(&mut self, now: u64) {
         self.added.push(now);
         self.changed.push(now);
     }
 
-    fn swap_remove(&mut self, row: usize) -> (u64, u64) {
-        (self.added.swap_remove(row), self.changed.swap_remove(row))
+    #[inline(never)]
+    fn forget(&mut self, row: usize) {
+        self.added.swap_remove(row);
+        self.changed.swap_remove(row);
+    }
+
+    #[inline(never)]
+    fn move_row(&mut self, row: usize, target: Option<&mut Self>) {
+        let (added, changed) = (self.added.swap_remove(row), self.changed.swap_remove(row));
+        if let Some(target) = target {
+            target.added.push(added);
+            target.changed.push(changed);
+        }
     }
 
     fn resize(&mut self, len: usize, now: u64) {
@@ -49,22 +61,61 @@ impl Ticks {
     }
 }
 
+/// A vector of components, and of what type they are.
+pub(super) struct Erased {
+    type_id: TypeId,
+    data: Box<dyn ErasedColumn>,
+}
+
+impl Erased {
+    fn new(ty: &ComponentType) -> Self {
+        Self {
+            type_id: ty.type_id,
+            data: (ty.new_column)(),
+        }
+    }
+
+    #[inline]
+    fn rows<T: Component>(&self) -> Option<&Vec<T>> {
+        if self.type_id != TypeId::of::<T>() {
+            return None;
+        }
+        let data: *const dyn ErasedColumn = &raw const *self.data;
+        // SAFETY: invariant 2.
+        Some(unsafe { &(*data.cast::<Values<T>>()).rows })
+    }
+
+    #[inline]
+    fn rows_mut<T: Component>(&mut self) -> Option<&mut Vec<T>> {
+        if self.type_id != TypeId::of::<T>() {
+            return None;
+        }
+        let data: *mut dyn ErasedColumn = &raw mut *self.data;
+        // SAFETY: invariant 2.
+        Some(unsafe { &mut (*data.cast::<Values<T>>()).rows })
+    }
+}
+
 /// The components of one kind in one archetype (or of a sparse kind in the world), row by row.
 pub(crate) struct Column {
     kind: KindId,
-    type_id: TypeId,
+    values: Erased,
     ticks: Option<Box<Ticks>>,
-    data: Box<dyn ErasedColumn>,
 }
 
 impl Column {
     pub(super) fn new(id: KindId, kind: &Kind) -> Self {
         Self {
             kind: id,
-            type_id: kind.ty.type_id,
+            values: Erased::new(&kind.ty),
             ticks: kind.tracked.then(Box::default),
-            data: (kind.ty.new_column)(),
         }
+    }
+
+    /// Whether its values are of a type.
+    #[inline]
+    pub(super) fn is_of(&self, type_id: TypeId) -> bool {
+        self.values.type_id == type_id
     }
 
     #[inline]
@@ -72,54 +123,35 @@ impl Column {
         self.kind
     }
 
-    #[inline]
-    fn downcast<T: Component>(&self) -> Option<&Values<T>> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
-        }
-        let data: *const dyn ErasedColumn = &raw const *self.data;
-        // SAFETY: invariant 2.
-        Some(unsafe { &*data.cast::<Values<T>>() })
-    }
-
-    #[inline]
-    fn downcast_mut<T: Component>(&mut self) -> Option<&mut Values<T>> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
-        }
-        let data: *mut dyn ErasedColumn = &raw mut *self.data;
-        // SAFETY: invariant 2.
-        Some(unsafe { &mut *data.cast::<Values<T>>() })
-    }
-
     /// The column's values, if they are `T`s.
     #[inline]
     pub(crate) fn values<T: Component>(&self) -> Option<&[T]> {
-        self.downcast::<T>().map(|values| values.rows.as_slice())
+        self.values.rows::<T>().map(Vec::as_slice)
     }
 
     /// The column's values and the ticks of their last writes, to be changed.
     #[inline]
     pub(crate) fn values_mut<T: Component>(&mut self) -> Option<(&mut [T], Option<&mut [u64]>)> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
-        }
-        let data: *mut dyn ErasedColumn = &raw mut *self.data;
-        // SAFETY: invariant 2; `data` and `ticks` are different fields.
-        let values = unsafe { &mut *data.cast::<Values<T>>() };
+        let ticks = self.ticks.as_mut();
         Some((
-            &mut values.rows,
-            self.ticks
-                .as_mut()
-                .map(|ticks| ticks.changed.as_mut_slice()),
+            self.values.rows_mut::<T>()?,
+            ticks.map(|ticks| ticks.changed.as_mut_slice()),
         ))
     }
 
     /// The vector itself. Whoever changes its length keeps the archetype in lockstep and calls
-    /// [`fill_ticks`](Self::fill_ticks).
+    /// [`fill_ticks`](Self::fill_ticks) or [`push_tick`](Self::push_tick).
     #[inline]
     pub(super) fn rows_mut<T: Component>(&mut self) -> Option<&mut Vec<T>> {
-        self.downcast_mut::<T>().map(|values| &mut values.rows)
+        self.values.rows_mut()
+    }
+
+    /// Keeps a tick for the row that was pushed last.
+    #[inline]
+    pub(super) fn push_tick(&mut self, now: u64) {
+        if let Some(ticks) = &mut self.ticks {
+            ticks.push(now);
+        }
     }
 
     #[inline]
@@ -139,19 +171,17 @@ impl Column {
     #[inline]
     pub(super) fn fill_ticks(&mut self, now: u64) {
         if let Some(ticks) = &mut self.ticks {
-            ticks.resize(self.data.len(), now);
+            ticks.resize(self.values.data.len(), now);
         }
     }
 
     /// Appends a value.
     #[inline]
     pub(super) fn push<T: Component>(&mut self, value: T, now: u64) {
-        if let Some(ticks) = &mut self.ticks {
-            ticks.push(now);
-        }
+        self.push_tick(now);
         match self.rows_mut::<T>() {
             Some(rows) => rows.push(value),
-            None => wrong_column(self.kind),
+            None => wrong_column(),
         }
     }
 
@@ -161,7 +191,7 @@ impl Column {
         self.mark(row, now);
         match self.rows_mut::<T>() {
             Some(rows) => std::mem::replace(&mut rows[row], value),
-            None => wrong_column(self.kind),
+            None => wrong_column(),
         }
     }
 
@@ -192,12 +222,10 @@ impl Column {
                     panics.drop_value(old);
                 } else {
                     rows.push(value);
-                    if let Some(ticks) = &mut self.ticks {
-                        ticks.push(now);
-                    }
+                    self.push_tick(now);
                 }
             }
-            None => wrong_column(self.kind),
+            None => wrong_column(),
         }
     }
 
@@ -205,41 +233,38 @@ impl Column {
     #[inline]
     pub(super) fn move_row(&mut self, row: usize, target: &mut Self) {
         if let Some(ticks) = &mut self.ticks {
-            let (added, changed) = ticks.swap_remove(row);
-            if let Some(target) = &mut target.ticks {
-                target.added.push(added);
-                target.changed.push(changed);
-            }
+            ticks.move_row(row, target.ticks.as_deref_mut());
         }
-        self.data.move_row(row, target);
+        self.values.data.move_row(row, &mut target.values);
     }
 
     /// Removes a row and gives it back.
     #[inline]
     pub(super) fn take<T: Component>(&mut self, row: usize) -> Option<T> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
+        let rows = self.values.rows_mut::<T>()?;
+        if let Some(ticks) = &mut self.ticks {
+            ticks.forget(row);
         }
-        self.forget_ticks(row);
-        self.rows_mut::<T>().map(|rows| rows.swap_remove(row))
+        Some(rows.swap_remove(row))
     }
 
     /// Removes a row and gives it back in a box.
     pub(super) fn take_boxed(&mut self, row: usize) -> Box<dyn Component> {
         self.forget_ticks(row);
-        self.data.take_boxed(row)
+        self.values.data.take_boxed(row)
     }
 
     /// Removes a row and drops it.
     #[inline]
     pub(super) fn drop_row(&mut self, row: usize, panics: &mut FirstPanic) {
         self.forget_ticks(row);
-        self.data.drop_row(row, panics);
+        self.values.data.drop_row(row, panics);
     }
 
+    #[inline]
     fn forget_ticks(&mut self, row: usize) {
         if let Some(ticks) = &mut self.ticks {
-            ticks.swap_remove(row);
+            ticks.forget(row);
         }
     }
 
@@ -249,7 +274,7 @@ impl Column {
             ticks.added.truncate(len);
             ticks.changed.truncate(len);
         }
-        self.data.truncate(len, panics);
+        self.values.data.truncate(len, panics);
     }
 
     /// Appends a boxed value of the column's type; another type comes back.
@@ -258,10 +283,8 @@ impl Column {
         value: Box<dyn Component>,
         now: u64,
     ) -> Result<(), Box<dyn Component>> {
-        self.data.push_boxed(value)?;
-        if let Some(ticks) = &mut self.ticks {
-            ticks.push(now);
-        }
+        self.values.data.push_boxed(value)?;
+        self.push_tick(now);
         Ok(())
     }
 
@@ -272,23 +295,23 @@ impl Column {
         value: Box<dyn Component>,
         now: u64,
     ) -> Result<Box<dyn Component>, Box<dyn Component>> {
-        let old = self.data.replace_boxed(row, value)?;
+        let old = self.values.data.replace_boxed(row, value)?;
         self.mark(row, now);
         Ok(old)
     }
 
     #[inline]
     pub(crate) fn component(&self, row: usize) -> Option<&dyn Component> {
-        self.data.component(row)
+        self.values.data.component(row)
     }
 
     pub(crate) fn component_mut(&mut self, row: usize, now: u64) -> Option<&mut dyn Component> {
         self.mark(row, now);
-        self.data.component_mut(row)
+        self.values.data.component_mut(row)
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.data.reserve(additional);
+        self.values.data.reserve(additional);
         if let Some(ticks) = &mut self.ticks {
             ticks.added.reserve(additional);
             ticks.changed.reserve(additional);
@@ -296,7 +319,7 @@ impl Column {
     }
 
     pub(super) fn shrink(&mut self) {
-        self.data.shrink();
+        self.values.data.shrink();
         if let Some(ticks) = &mut self.ticks {
             ticks.added.shrink_to_fit();
             ticks.changed.shrink_to_fit();
@@ -309,15 +332,15 @@ impl Column {
             size_of::<Ticks>()
                 + (ticks.added.capacity() + ticks.changed.capacity()) * size_of::<u64>()
         });
-        self.data.allocated() + ticks
+        self.values.data.allocated() + ticks
     }
 
     /// Where the values and the ticks of their writes lie, for the hand-out of a sparse set.
     pub(super) fn raw_parts(&mut self) -> RawColumn {
         RawColumn {
-            type_id: self.type_id,
-            len: self.data.len(),
-            values: self.data.raw_values(),
+            type_id: self.values.type_id,
+            len: self.values.data.len(),
+            values: self.values.data.raw_values(),
             changed: self
                 .ticks
                 .as_mut()
@@ -341,11 +364,27 @@ pub(super) struct RawColumn {
 }
 
 #[cold]
-fn wrong_column(kind: KindId) -> ! {
-    unreachable!(
-        "a value was sent to a column of another type, kind {}",
-        kind.0
-    )
+pub(super) fn wrong_column() -> ! {
+    unreachable!("a value was sent to a column of another type")
+}
+
+/// Moves a row from one vector to the end of another; the last row fills the gap.
+///
+/// A vector that grows is the business of a function of its own, so that what is left calls nothing and saves no
+/// registers. That holds only because both vectors are arguments: the compiler then knows that they are two.
+#[inline]
+fn move_between<T>(from: &mut Vec<T>, row: usize, to: &mut Vec<T>) {
+    if to.len() < to.capacity() {
+        to.push(from.swap_remove(row));
+    } else {
+        move_and_grow(from, row, to);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn move_and_grow<T>(from: &mut Vec<T>, row: usize, to: &mut Vec<T>) {
+    to.push(from.swap_remove(row));
 }
 
 /// A column's vector. Values are dropped one by one under a catch: two that panic inside one `Vec` would abort.
@@ -386,7 +425,7 @@ impl<T> Drop for Values<T> {
 /// What can be done with a column whose type is not known.
 pub(super) trait ErasedColumn: Send + Sync {
     fn len(&self) -> usize;
-    fn move_row(&mut self, row: usize, target: &mut Column);
+    fn move_row(&mut self, row: usize, target: &mut Erased);
     fn take_boxed(&mut self, row: usize) -> Box<dyn Component>;
     fn drop_row(&mut self, row: usize, panics: &mut FirstPanic);
     fn truncate(&mut self, len: usize, panics: &mut FirstPanic);
@@ -409,10 +448,10 @@ impl<T: Component> ErasedColumn for Values<T> {
         self.rows.len()
     }
 
-    fn move_row(&mut self, row: usize, target: &mut Column) {
+    fn move_row(&mut self, row: usize, target: &mut Erased) {
         match target.rows_mut::<T>() {
-            Some(rows) => rows.push(self.rows.swap_remove(row)),
-            None => wrong_column(target.kind),
+            Some(rows) => move_between(&mut self.rows, row, rows),
+            None => wrong_column(),
         }
     }
 
@@ -479,7 +518,7 @@ impl std::fmt::Debug for Column {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Column")
             .field("kind", &self.kind)
-            .field("rows", &self.data.len())
+            .field("rows", &self.values.data.len())
             .finish_non_exhaustive()
     }
 }

@@ -38,6 +38,43 @@ impl Slot {
     }
 }
 
+/// What the slot of an entity says.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    place: u32,
+    row: u32,
+}
+
+impl Found {
+    #[inline]
+    pub(super) fn archetype(self) -> usize {
+        (self.place & PLACE) as usize
+    }
+
+    #[inline]
+    pub(super) fn row(self) -> usize {
+        self.row as usize
+    }
+
+    /// Whether it has a chosen handle.
+    #[inline]
+    pub(super) fn is_named(self) -> bool {
+        self.place & NAMED != 0
+    }
+
+    /// Whether it has or had components in sparse sets.
+    #[inline]
+    pub(super) fn is_sparse(self) -> bool {
+        self.place & SPARSE != 0
+    }
+}
+
+/// Free slots that lie side by side, and what follows them in the list of free ones.
+struct Run {
+    len: u32,
+    next: u32,
+}
+
 /// No slot is left for another entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSlots;
@@ -85,6 +122,24 @@ impl Entities {
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<(usize, usize)> {
         locate(&self.slots, entity)
+    }
+
+    /// What the slot of an id says, looked up once for a whole operation.
+    ///
+    /// As with [`place`](Self::place), the archetype of an id that is not live is beyond all archetypes.
+    #[inline]
+    pub(super) fn find(&self, entity: Entity) -> Option<Found> {
+        let slot = self.slots.get(entity.index() as usize)?;
+        (slot.generation == entity.generation()).then_some(Found {
+            place: slot.place,
+            row: slot.row,
+        })
+    }
+
+    /// The same for entities that are live, and for no other ids.
+    pub(super) fn find_live(&self, entity: Entity) -> Option<Found> {
+        self.find(entity)
+            .filter(|found| found.place & PLACE < MAX_ARCHETYPES)
     }
 
     #[inline]
@@ -182,15 +237,12 @@ impl Entities {
         debug_assert!(self.remaining() >= count as usize, "the caller asks first");
         let mut row = first_row;
         let end = first_row + count;
-        while row < end
-            && let Some(slot) = self.slots.get_mut(self.free as usize)
-        {
-            ids.push(self.free);
-            self.free = slot.row;
-            self.free_len -= 1;
-            slot.place = archetype;
-            slot.row = row;
-            row += 1;
+        while row < end && self.free != NONE {
+            let taken = self.take_run(archetype, row, end - row);
+            ids.extend(self.free..self.free + taken.len);
+            self.free = taken.next;
+            self.free_len -= taken.len;
+            row += taken.len;
         }
         let generation = self.tag.first_word();
         let first = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
@@ -201,6 +253,26 @@ impl Entities {
         }));
         ids.extend(first..first + (end - row));
         self.live += count;
+    }
+
+    /// Puts entities into consecutive free slots from the first one on, as long as each names its neighbour as the next.
+    ///
+    /// Which slot comes next is known without looking there, so no load waits for another, as it would along a list.
+    fn take_run(&mut self, archetype: u32, first_row: u32, most: u32) -> Run {
+        let first = self.free;
+        let slots = self.slots.get_mut(first as usize..).unwrap_or_default();
+        let mut len = 0;
+        for slot in slots.iter_mut().take(most as usize) {
+            let next = slot.row;
+            slot.place = archetype;
+            slot.row = first_row + len;
+            len += 1;
+            if next != first + len {
+                return Run { len, next };
+            }
+        }
+        let next = if len == 0 { NONE } else { first + len };
+        Run { len, next }
     }
 
     /// An id that is nobody's until it is [settled](Self::settle).
@@ -226,6 +298,14 @@ impl Entities {
     pub(super) fn set(&mut self, index: u32, archetype: u32, row: u32) {
         let slot = &mut self.slots[index as usize];
         slot.place = (slot.place & !PLACE) | archetype;
+        slot.row = row;
+    }
+
+    /// The same for an entity whose slot was found; its flags are as they were then.
+    #[inline]
+    pub(super) fn move_to(&mut self, index: u32, found: Found, archetype: u32, row: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.place = (found.place & !PLACE) | archetype;
         slot.row = row;
     }
 

@@ -12,7 +12,7 @@ impl Store {
     pub(crate) fn get<T: Component>(&self, entity: Entity) -> Option<&T> {
         let (number, row) = self.entities.place(entity)?;
         if T::storage() == Storage::Sparse {
-            let set = &self.sparse[self.own_set::<T>()?];
+            let set = self.sparse.get(self.own_set::<T>()?)?;
             return set.column().values::<T>()?.get(set.row(entity.index())?);
         }
         let archetype = self.archetypes.get(number)?;
@@ -25,8 +25,8 @@ impl Store {
         let (number, row) = self.entities.place(entity)?;
         let now = self.tick;
         if T::storage() == Storage::Sparse {
-            let set = self.own_set::<T>()?;
-            let set = &mut self.sparse[set];
+            let set = self.own_set_kept::<T>()?;
+            let set = self.sparse.get_mut(set)?;
             let row = set.row(entity.index())?;
             return write(set.column_mut(), row, now);
         }
@@ -35,8 +35,28 @@ impl Store {
         write(archetype.columns_mut().get_mut(at)?, row, now)
     }
 
-    fn own_set<T: Component>(&self) -> Option<usize> {
-        let kind = self.kinds.find_own(TypeId::of::<T>())?;
+    /// The set of `T` under its own name.
+    #[inline]
+    pub(super) fn own_set<T: Component>(&self) -> Option<usize> {
+        let type_id = TypeId::of::<T>();
+        let last = self.last_set.of(type_id);
+        match self.sparse.get(last) {
+            Some(set) if set.column().is_of(type_id) => Some(last),
+            _ => self.find_set(type_id),
+        }
+    }
+
+    /// The same, remembered for the next time.
+    #[inline]
+    pub(super) fn own_set_kept<T: Component>(&mut self) -> Option<usize> {
+        let set = self.own_set::<T>()?;
+        self.last_set.keep(TypeId::of::<T>(), set);
+        Some(set)
+    }
+
+    #[inline(never)]
+    fn find_set(&self, type_id: TypeId) -> Option<usize> {
+        let kind = self.kinds.find_own(type_id)?;
         self.kinds.get(kind).sparse.map(|set| set as usize)
     }
 

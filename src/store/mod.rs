@@ -20,6 +20,8 @@ pub(crate) mod removal;
 pub(crate) mod sparse;
 
 mod batch;
+mod edges;
+mod insert;
 mod lookup;
 mod remove;
 mod spawn;
@@ -32,8 +34,9 @@ use smallvec::SmallVec;
 
 pub(crate) use self::batch::{SpawnFault, Spawned};
 
-use self::archetype::{Archetype, Destinations, Edges};
+use self::archetype::Archetype;
 use self::component::ComponentType;
+use self::edges::{Destinations, Edges, Last};
 use self::entities::Entities;
 use self::handles::{Handles, Refusal};
 use self::kinds::{KindId, Kinds};
@@ -63,11 +66,13 @@ pub struct Store {
     pub(crate) archetypes: Vec<Archetype>,
     pub(crate) sparse: Vec<SparseSet>,
     pub(crate) removals: Removals,
-    edges: Vec<Edges>,
+    edges: Edges,
     by_kinds: SeededMap<Box<[KindId]>, u32>,
     bundles: Vec<BundleInfo>,
     bundle_index: TypeMap<usize>,
     last_bundle: usize,
+    /// The sparse sets that were looked up last by types under their own names.
+    last_set: Last,
 }
 
 static NEXT_WORLD: AtomicU64 = AtomicU64::new(1);
@@ -84,11 +89,12 @@ impl Store {
             archetypes: Vec::new(),
             sparse: Vec::new(),
             removals: Removals::default(),
-            edges: Vec::new(),
+            edges: Edges::default(),
             by_kinds: SeededMap::default(),
             bundles: Vec::new(),
             bundle_index: TypeMap::default(),
             last_bundle: 0,
+            last_set: Last::default(),
         };
         store.archetype_of(&[]);
         store
@@ -180,9 +186,7 @@ impl Store {
     }
 
     fn forget_paths(&mut self) {
-        for edges in &mut self.edges {
-            *edges = Edges::default();
-        }
+        self.edges.clear(self.archetypes.len());
         self.bundles.clear();
         self.bundle_index.clear();
         self.last_bundle = 0;
@@ -207,7 +211,7 @@ impl Store {
             "a world has fewer than 2^30 archetypes"
         );
         self.archetypes.push(Archetype::new(&sorted, &self.kinds));
-        self.edges.push(Edges::default());
+        self.edges.add_archetype();
         self.by_kinds.insert(sorted.as_slice().into(), number);
         number
     }

@@ -1,9 +1,17 @@
 //! Removing components, and despawning entities.
 
+use std::any::TypeId;
+
+use smallvec::SmallVec;
+
 use super::Store;
-use super::archetype::Archetype;
+use super::column::Column;
 use super::component::{Component, Storage};
+use super::edges::RemoveEdge;
+use super::entities::Found;
+use super::insert::{moved_in_sets, no_such_pair};
 use super::kinds::KindId;
+use super::sparse::SparseSet;
 use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 
@@ -11,13 +19,60 @@ impl Store {
     /// Takes the entity's `T` (under its own name).
     #[inline]
     pub(crate) fn remove<T: Component>(&mut self, entity: Entity) -> Option<T> {
-        let (source, row) = self.entities.locate(entity)?;
+        let found = self.entities.find(entity)?;
         if T::storage() == Storage::Sparse {
-            let kind = self.kinds.find_own(std::any::TypeId::of::<T>())?;
-            return self.take_sparse(entity, source, kind, |set, index| set.take(index, source));
+            let last = self.last_set.of(TypeId::of::<T>());
+            let set = self.sparse.get_mut(last);
+            let Some(set) = set.filter(|set| set.column().is_of(TypeId::of::<T>())) else {
+                return self.remove_from_set(entity);
+            };
+            let taken = set.take(entity.index(), found.archetype())?;
+            self.removals.note(set.kind(), entity);
+            return Some(taken);
         }
-        let at = self.archetypes[source].position_of::<T>()?;
-        self.take_column(entity, source, row, at, super::column::Column::take)?
+        match self.edges.last_remove(TypeId::of::<T>(), found.archetype()) {
+            Some(edge) => self.take_column(entity, found, edge, Column::take)?,
+            None => self.remove_anew(entity),
+        }
+    }
+
+    /// Removes when it was another set the last time.
+    #[inline(never)]
+    fn remove_from_set<T: Component>(&mut self, entity: Entity) -> Option<T> {
+        self.own_set_kept::<T>()?;
+        self.remove(entity)
+    }
+
+    /// Removes when it was another edge the last time.
+    #[inline(never)]
+    fn remove_anew<T: Component>(&mut self, entity: Entity) -> Option<T> {
+        let (source, _) = self.entities.locate(entity)?;
+        let type_id = TypeId::of::<T>();
+        let known = self
+            .edges
+            .find_remove(source, |edge| edge.scan_key == type_id);
+        if known.is_none() {
+            let at = self.archetypes.get(source)?.position_of::<T>()?;
+            self.make_remove_edge(source, at);
+        }
+        self.remove(entity)
+    }
+
+    #[cold]
+    fn make_remove_edge(&mut self, source: usize, at: usize) -> RemoveEdge {
+        let archetype = &self.archetypes[source];
+        let (scan_key, kind) = (archetype.scan_key(at), archetype.columns()[at].kind());
+        let mut kinds: SmallVec<[KindId; 16]> = archetype.kinds().collect();
+        kinds.remove(at);
+        let edge = RemoveEdge {
+            scan_key,
+            kind,
+            source: source as u32,
+            at: at as u32,
+            target: self.archetype_of(&kinds),
+        };
+        self.edges.add_remove(edge);
+        edge
     }
 
     /// Takes the entity's component of a kind, in a box.
@@ -26,28 +81,32 @@ impl Store {
         entity: Entity,
         kind: KindId,
     ) -> Option<Box<dyn Component>> {
-        let (source, row) = self.entities.locate(entity)?;
-        if self.kinds.get(kind).sparse.is_some() {
-            return self.take_sparse(entity, source, kind, |set, index| {
-                set.take_boxed(index, source)
+        let found = self.entities.find(entity)?;
+        if let Some(set) = self.kinds.get(kind).sparse {
+            return self.take_sparse(entity, set as usize, |set, index| {
+                set.take_boxed(index, found.archetype())
             });
         }
-        let at = self.archetypes[source].position(kind)?;
-        self.take_column(entity, source, row, at, |column, row| {
-            column.take_boxed(row)
-        })
+        let source = found.archetype();
+        let edge = if let Some(known) = self.edges.find_remove(source, |edge| edge.kind == kind) {
+            known
+        } else {
+            let at = self.archetypes.get(source)?.position(kind)?;
+            self.make_remove_edge(source, at)
+        };
+        self.take_column(entity, found, edge, Column::take_boxed)
     }
 
+    #[inline]
     fn take_sparse<R>(
         &mut self,
         entity: Entity,
-        _archetype: usize,
-        kind: KindId,
-        take: impl FnOnce(&mut super::sparse::SparseSet, u32) -> Option<R>,
+        set: usize,
+        take: impl FnOnce(&mut SparseSet, u32) -> Option<R>,
     ) -> Option<R> {
-        let set = self.kinds.get(kind).sparse?;
-        let taken = take(&mut self.sparse[set as usize], entity.index())?;
-        self.removals.note(kind, entity);
+        let set = self.sparse.get_mut(set)?;
+        let taken = take(set, entity.index())?;
+        self.removals.note(set.kind(), entity);
         Some(taken)
     }
 
@@ -55,73 +114,55 @@ impl Store {
     fn take_column<R>(
         &mut self,
         entity: Entity,
-        source: usize,
-        row: usize,
-        at: usize,
-        take: impl FnOnce(&mut super::column::Column, usize) -> R,
+        found: Found,
+        edge: RemoveEdge,
+        take: impl FnOnce(&mut Column, usize) -> R,
     ) -> Option<R> {
-        let target = self.archetype_without(source, at);
-        let [from, to] = self
-            .archetypes
-            .get_disjoint_mut([source, target as usize])
-            .ok()?;
-        let new_row = to.len();
-        let kind = from.columns()[at].kind();
-        let taken = take(&mut from.columns_mut()[at], row);
-        move_rest(from, to, row, at);
-        if let Some(&moved) = from.ids().get(row) {
+        let (source, row) = (found.archetype(), found.row());
+        let (target, at) = (edge.target as usize, edge.at as usize);
+        let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target]) else {
+            no_such_pair()
+        };
+        let column = from.columns_mut().get_mut(at)?;
+        if !self.removals.is_empty() {
+            self.removals.note(column.kind(), entity);
+        }
+        let taken = take(column, row);
+        let new_row = to.len() as u32;
+        if let Some(moved) = from.move_id(to, entity.index(), row) {
             self.entities.set_row(moved, row as u32);
         }
-        self.entities.set(entity.index(), target, new_row as u32);
-        if self.entities.is_sparse(entity.index()) {
-            for set in &mut self.sparse {
-                set.moved(entity.index(), source, target as usize);
-            }
+        self.entities
+            .move_to(entity.index(), found, edge.target, new_row);
+        if found.is_sparse() {
+            moved_in_sets(&mut self.sparse, entity, source, target);
         }
-        self.removals.note(kind, entity);
+        from.move_others(to, row, at);
         Some(taken)
-    }
-
-    /// The archetype that lacks one column of `source`.
-    #[inline]
-    fn archetype_without(&mut self, source: usize, at: usize) -> u32 {
-        match self.edges[source].without.get(at) {
-            Some(Some(known)) => *known,
-            _ => self.make_archetype_without(source, at),
-        }
-    }
-
-    #[cold]
-    fn make_archetype_without(&mut self, source: usize, at: usize) -> u32 {
-        let mut kinds: Vec<KindId> = self.archetypes[source].kinds().collect();
-        let columns = kinds.len();
-        kinds.remove(at);
-        let target = self.archetype_of(&kinds);
-        let without = &mut self.edges[source].without;
-        without.resize(columns, None);
-        without[at] = Some(target);
-        target
     }
 
     /// Ends an entity: its handle and all its components go. False when it is not live.
     #[inline]
     pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
-        let Some((number, row)) = self.entities.locate(entity) else {
+        let Some(found) = self.entities.find(entity) else {
             return false;
         };
+        let (number, row) = (found.archetype(), found.row());
         let index = entity.index();
+        let Some(archetype) = self.archetypes.get_mut(number) else {
+            return false;
+        };
         let mut panics = FirstPanic::default();
-        if self.entities.is_named(index) {
+        if found.is_named() {
             self.handles.forget(index);
         }
-        if self.entities.is_sparse(index) {
+        if found.is_sparse() {
             for set in &mut self.sparse {
                 if set.drop_entity(index, number, &mut panics) {
                     self.removals.note(set.kind(), entity);
                 }
             }
         }
-        let archetype = &mut self.archetypes[number];
         if !self.removals.is_empty() {
             for kind in archetype.kinds() {
                 self.removals.note(kind, entity);
@@ -136,18 +177,5 @@ impl Store {
         self.entities.release(index);
         panics.resume();
         true
-    }
-}
-
-/// Moves what is left of a row whose column `at` was taken; the other columns are the target's, in order.
-#[inline]
-fn move_rest(from: &mut Archetype, to: &mut Archetype, row: usize, at: usize) {
-    let (from_ids, from_columns) = from.ids_and_columns_mut();
-    let (to_ids, to_columns) = to.ids_and_columns_mut();
-    to_ids.push(from_ids.swap_remove(row));
-    let (before, rest) = from_columns.split_at_mut(at);
-    let after = rest.get_mut(1..).unwrap_or_default();
-    for (column, target) in before.iter_mut().chain(after).zip(to_columns) {
-        column.move_row(row, target);
     }
 }

@@ -30,7 +30,7 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::column::{Column, RawColumn};
+use super::column::{Column, RawColumn, wrong_column};
 use super::component::Component;
 use super::kinds::{Kind, KindId};
 use crate::base::caught::FirstPanic;
@@ -40,9 +40,9 @@ pub(crate) struct SparseSet {
     index: Vec<u32>,
     ids: Vec<u32>,
     column: Column,
+    counts: Vec<u32>,
     stamps: Vec<u64>,
     round: u64,
-    counts: Vec<u32>,
 }
 
 impl SparseSet {
@@ -51,9 +51,9 @@ impl SparseSet {
             index: Vec::new(),
             ids: Vec::new(),
             column: Column::new(id, kind),
+            counts: Vec::new(),
             stamps: Vec::new(),
             round: 0,
-            counts: Vec::new(),
         }
     }
 
@@ -85,7 +85,36 @@ impl SparseSet {
     }
 
     /// Puts a value; gives the one that it replaces.
+    #[inline]
     pub(super) fn insert<T: Component>(
+        &mut self,
+        entity: u32,
+        archetype: usize,
+        value: T,
+        now: u64,
+    ) -> Option<T> {
+        let Some(rows) = self.column.rows_mut::<T>() else {
+            wrong_column()
+        };
+        // All that may have to grow is asked first, so that the common case calls nothing and saves no registers.
+        let place = self.index.get_mut(entity as usize);
+        let count = self.counts.get_mut(archetype);
+        if let (Some(place @ 0), Some(count)) = (place, count)
+            && rows.len() < rows.capacity()
+            && self.ids.len() < self.ids.capacity()
+        {
+            rows.push(value);
+            self.ids.push(entity);
+            *place = self.ids.len() as u32;
+            *count += 1;
+            self.column.push_tick(now);
+            return None;
+        }
+        self.insert_slowly(entity, archetype, value, now)
+    }
+
+    #[inline(never)]
+    fn insert_slowly<T: Component>(
         &mut self,
         entity: u32,
         archetype: usize,
@@ -96,8 +125,26 @@ impl SparseSet {
             return Some(self.column.replace(row, value, now));
         }
         self.column.push(value, now);
+        if self.index.len() <= entity as usize {
+            self.grow_index(entity);
+        }
         self.note_insert(entity, archetype);
         None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_index(&mut self, entity: u32) {
+        // All that there is room for, or each entity that is new to the set would have to grow it again.
+        let missing = (entity as usize + 1).saturating_sub(self.index.len());
+        self.index.reserve(missing);
+        self.index.resize(self.index.capacity(), 0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_counts(&mut self, archetype: usize) {
+        self.counts.resize(archetype + 1, 0);
     }
 
     /// Puts a boxed value of the set's type; gives the one that it replaces.
@@ -112,20 +159,26 @@ impl SparseSet {
             return self.column.replace_boxed(row, value, now).map(Some);
         }
         self.column.push_boxed(value, now)?;
+        if self.index.len() <= entity as usize {
+            self.grow_index(entity);
+        }
         self.note_insert(entity, archetype);
         Ok(None)
     }
 
     #[inline]
     fn note_insert(&mut self, entity: u32, archetype: usize) {
-        let slot = entity as usize;
-        if self.index.len() <= slot {
-            self.index.resize(slot + 1, 0);
-        }
         self.ids.push(entity);
-        self.index[slot] = u32::try_from(self.ids.len()).unwrap_or(0);
+        if let Some(place) = self.index.get_mut(entity as usize) {
+            *place = self.ids.len() as u32;
+        }
+        self.count_in(archetype);
+    }
+
+    #[inline]
+    fn count_in(&mut self, archetype: usize) {
         if self.counts.len() <= archetype {
-            self.counts.resize(archetype + 1, 0);
+            self.grow_counts(archetype);
         }
         self.counts[archetype] += 1;
     }
@@ -133,16 +186,19 @@ impl SparseSet {
     /// Forgets an entity and says which row of the column goes; the caller takes it from there at once.
     #[inline]
     fn note_remove(&mut self, entity: u32, archetype: usize) -> Option<usize> {
-        let row = self.row(entity)?;
-        self.index[entity as usize] = 0;
-        self.ids.swap_remove(row);
-        if let Some(&moved) = self.ids.get(row) {
-            self.index[moved as usize] = u32::try_from(row + 1).unwrap_or(0);
+        let place = self.index.get_mut(entity as usize)?;
+        let row = (*place as usize).checked_sub(1)?;
+        *place = 0;
+        let last = self.ids.pop()?;
+        if let Some(id) = self.ids.get_mut(row) {
+            *id = last;
+            self.index[last as usize] = row as u32 + 1;
         }
         self.counts[archetype] -= 1;
         Some(row)
     }
 
+    #[inline]
     pub(super) fn take<T: Component>(&mut self, entity: u32, archetype: usize) -> Option<T> {
         let row = self.note_remove(entity, archetype)?;
         self.column.take(row)
@@ -174,10 +230,7 @@ impl SparseSet {
     pub(super) fn moved(&mut self, entity: u32, from: usize, to: usize) {
         if self.row(entity).is_some() {
             self.counts[from] -= 1;
-            if self.counts.len() <= to {
-                self.counts.resize(to + 1, 0);
-            }
-            self.counts[to] += 1;
+            self.count_in(to);
         }
     }
 

@@ -36,7 +36,8 @@ impl Store {
                 }
             }
             let (ids, columns) = archetype.ids_and_columns_mut();
-            for index in ids.drain(..) {
+            // Backwards, so that the free list runs forwards, as batches have it best.
+            for index in ids.drain(..).rev() {
                 entities.release(index);
             }
             for column in columns {
@@ -111,7 +112,6 @@ impl Store {
         for set in &mut self.sparse {
             set.renumber(&new);
         }
-        self.edges.truncate(self.archetypes.len());
         self.forget_paths();
         self.archetypes.shrink_to_fit();
         self.epoch += 1;

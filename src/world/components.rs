@@ -2,8 +2,8 @@
 
 use super::World;
 use super::key::{EntityKey, missing};
-use crate::base::caught::refused;
 use crate::base::entity::Entity;
+use crate::store::Store;
 use crate::store::bundle::Bundle;
 use crate::store::component::{Component, ComponentType};
 use crate::store::error::{BundleFault, ComponentError};
@@ -34,21 +34,23 @@ impl World {
         key: impl EntityKey,
         bundle: B,
     ) -> Result<(), ComponentError> {
-        let fault = if let Some(entity) = key.find(&self.store) {
-            match self.store.insert(entity, bundle) {
-                Ok(true) => return Ok(()),
-                Ok(false) => None,
-                Err(fault) => Some(*fault),
-            }
-        } else {
-            let fault = crate::store::Store::check_bundle::<B>().err();
-            refused(fault, |panics| bundle.discard(panics))
+        let outcome = match key.find(&self.store) {
+            Some(entity) => self.store.insert(entity, bundle),
+            None => Err(Store::reject(bundle)),
         };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.not_inserted(key, fault)),
+        }
+    }
+
+    #[cold]
+    fn not_inserted(&self, key: impl EntityKey, fault: Option<Box<BundleFault>>) -> ComponentError {
         let at = self.origin("insert");
-        Err(match fault {
-            Some(fault) => ComponentError::Bundle { at, fault },
+        match fault {
+            Some(fault) => ComponentError::Bundle { at, fault: *fault },
             None => missing(&key, &self.store, at),
-        })
+        }
     }
 
     /// Attaches a component and hands back the one of the same type name that it replaces, whatever its type.
