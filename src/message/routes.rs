@@ -20,7 +20,7 @@ use crate::base::lock::RwLock;
 /// Senders read it side by side and hold up nobody but a registration, a replacement or a removal.
 ///
 /// Its lock is a leaf: a mailbox is cloned out, the lock let go, then the message pushed. Between the two the system may
-/// be replaced, hence the second look in [`push_or_look_again`](Self::push_or_look_again).
+/// be replaced, hence the further looks in [`push_or_look_again`](Self::push_or_look_again).
 pub(crate) struct Routes {
     container: Arc<str>,
     limits: MessageLimits,
@@ -103,21 +103,28 @@ impl Routes {
     /// Sends a message that was checked to the mailbox that the system named in it was [found](Self::find) to have.
     ///
     /// That mailbox may be closed before the message is in. If a replacement closed it, the handle leads to another one
-    /// by now, which is tried once. If that is closed as well, the send counts as one that came after the removal.
+    /// by now, which is tried in turn: each further look means that one more replacement came between. A mailbox that
+    /// is closed and still found is on its way out: the send counts as one that came after the removal.
     fn push_or_look_again(&self, first: &Mailbox, message: Value) -> Result<(), MessageError> {
-        let Err(message) = first.push(message) else {
+        let Err(mut message) = first.push(message) else {
             return Ok(());
         };
-        let (message, kind) = match self.find(system_of(&message)) {
-            Ok(second) if !second.is_same(first) => match second.push(message) {
-                Ok(()) => return Ok(()),
-                Err(message) => (message, None),
-            },
-            Ok(_) => (message, None),
-            Err(kind) => (message, Some(kind)),
-        };
-        let kind = kind.unwrap_or_else(|| self.not_found(system_of(&message)));
-        Err(MessageError::new(self.asked(), kind, message))
+        let mut tried = first.clone();
+        loop {
+            let kind = match self.find(system_of(&message)) {
+                Ok(next) if !next.is_same(&tried) => match next.push(message) {
+                    Ok(()) => return Ok(()),
+                    Err(back) => {
+                        message = back;
+                        tried = next;
+                        continue;
+                    }
+                },
+                Ok(_) => self.not_found(system_of(&message)),
+                Err(kind) => kind,
+            };
+            return Err(MessageError::new(self.asked(), kind, message));
+        }
     }
 
     fn find(&self, system: &str) -> Result<Mailbox, MessageErrorKind> {

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `insert` closes the old mailbox before the new one is in the table | `a_replacement_loses_no_message` |
 //! | `push_or_look_again` does not look again | `a_replacement_loses_no_message` |
+//! | it looks again only once | `two_replacements_in_a_row_are_never_seen_as_no_system` |
 //! | `insert` leaves a mailbox open that comes after `close` | `a_closed_table_takes_nothing` |
 //! | `close` leaves the mailboxes open | `a_closed_table_takes_nothing` |
 //! | `remove` leaves the mailbox open | `a_removal_discards_or_refuses` |
@@ -47,6 +48,24 @@ fn a_replacement_loses_no_message() {
         // What came before the replacement went with the old system; nothing of it reaches the new one.
         let got = read(&mut new);
         assert!([&[][..], &[1], &[0, 1]].contains(&&*got), "{got:?}");
+    });
+}
+
+/// The sender may be caught between both times.
+#[test]
+fn two_replacements_in_a_row_are_never_seen_as_no_system() {
+    // spec: LCK-04, DEL-06
+    check(|| {
+        let routes = routes();
+        let mut inboxes = [0; 3].map(|_| routes.new_inbox("s".into()));
+        routes.insert(inboxes[0].mailbox());
+        let sending = Arc::clone(&routes);
+        let sender = spawn(move || sending.submit(to_s(7)).unwrap());
+        routes.insert(inboxes[1].mailbox());
+        routes.insert(inboxes[2].mailbox());
+        sender.join().unwrap();
+        let got = read(&mut inboxes[2]);
+        assert!(got.is_empty() || got == [7], "{got:?}");
     });
 }
 
