@@ -218,7 +218,8 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
 
 impl<Q: ReadOnlyQuery> Prepared<Q> {
     /// Random access to the matches: looks up the columns of every matching archetype once, and then costs little more
-    /// than an array of slots. For a single look there is [`get`](Self::get).
+    /// than an array of slots. For a single look there is [`get`](Self::get). It allocates when more than eight archetypes
+    /// match.
     ///
     /// # Errors
     /// [`QueryError::ForeignWorld`].
