@@ -1,6 +1,7 @@
 #![doc = include_str!("guide.md")]
 
 mod base;
+mod event;
 mod lifecycle;
 mod log;
 mod message;
@@ -24,6 +25,7 @@ pub use message::{check_container_message, check_manager_message, parse_message}
 pub use base::BoxError;
 pub use base::entity::Entity;
 pub use base::origin::Origin;
+pub use event::{DEFAULT_EVENT_LIMIT, EventIter, NamedEvent};
 pub use query::cells::{EntityIter, EntityRows};
 pub use query::compound::{OptionRows, OptionSlices, TupleRows};
 pub use query::error::QueryError;
@@ -51,9 +53,9 @@ pub use time::{
     ManualClock, Moment, RealClock, SharedClock, Steps, Timing,
 };
 pub use world::{
-    ComponentRegistry, Dangling, EntityKey, EntityRef, ExportError, ImportError, ImportErrorKind,
-    ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader, Resource, ResourceReader,
-    SpawnedEntities, World, WorldStatistics,
+    ComponentRegistry, Dangling, EntityKey, EntityRef, EventReader, ExportError, ImportError,
+    ImportErrorKind, ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader,
+    Resource, ResourceReader, SpawnedEntities, World, WorldStatistics,
 };
 
 #[cfg(doctest)]

@@ -160,6 +160,9 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     send_sync::<Or<(Added<Health>, Changed<Health>)>>();
     send_sync::<RemovedReader<Health>>();
     send_sync::<ResourceReader<u8>>();
+    send_sync::<EventReader<Health>>();
+    send_sync::<EventIter<'_, Health>>();
+    send_sync::<NamedEvent>();
     send::<Batch<'_, &mut Health>>();
     send::<Chunk<'_, &mut Health>>();
     send::<View<'_, &Health>>();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cache::QueryCache;
 use super::values::Resources;
 use crate::base::origin::Origin;
+use crate::event::EventLogs;
 use crate::store::Store;
 
 /// Entities, their components, and resources: plain data that needs no container, threads or time.
@@ -46,6 +47,7 @@ pub struct World {
     pub(super) store: Store,
     pub(super) queries: QueryCache,
     pub(super) resources: Resources,
+    pub(super) events: EventLogs,
     container: Option<Arc<str>>,
 }
 
@@ -58,6 +60,7 @@ impl World {
             store: Store::new(),
             queries: QueryCache::default(),
             resources: Resources::default(),
+            events: EventLogs::default(),
             container: None,
         }
     }

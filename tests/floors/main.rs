@@ -25,6 +25,7 @@ const RULES: Rules = Rules {
         ("lifecycle", 1),
         ("store", 2),
         ("query", 3),
+        ("event", 3),
         ("world", 4),
         ("runtime", 5),
         ("error", 6),

@@ -1,0 +1,329 @@
+//! The events of one type, kept for those who read them.
+//!
+//! ```text
+//!            delivered                        incoming
+//!   [ 7  8  9 10 11 ]               [ 12 13 ]
+//!     ^first    ^a cursor            sent since the last delivery; nobody sees them yet
+//!     the slowest cursor
+//! ```
+//!
+//! Events are numbered in the order sent. A delivery forgets what all living readers have passed, and then makes what is
+//! incoming readable. Without a reader it drops what is incoming at once.
+//!
+//! What was delivered lies behind an `Arc`: a listener is called with a reference into it while it has the world, and
+//! so this log, in its hands. A delivery that finds it shared so does nothing; the next one does.
+
+use std::any::{Any, type_name};
+use std::collections::{VecDeque, vec_deque};
+use std::iter::FusedIterator;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::DEFAULT_EVENT_LIMIT;
+use super::kept::{Kept, drop_each};
+use crate::base::caught::FirstPanic;
+
+pub(crate) struct EventLog<E> {
+    incoming: Kept<Vec<E>>,
+    delivered: Arc<Kept<VecDeque<E>>>,
+    /// The number of the first event of `delivered`.
+    first: u64,
+    cursors: Vec<Cursor>,
+    /// How many events from before a delivery it keeps at most.
+    limit: usize,
+    /// Somebody lost events by the limit, which was not told yet.
+    overflowed: Overflow,
+    /// The places of the events among those of all types, for listeners: they hear all types in the order sent. Empty
+    /// while nobody listens; readers do not pay for it.
+    stamps: Stamps,
+}
+
+/// Where a reader stands: the number of the next event it reads. Dead when nobody else holds it.
+struct Cursor {
+    at: Arc<AtomicU64>,
+    listens: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    Never,
+    News,
+    Told,
+}
+
+#[derive(Default)]
+struct Stamps {
+    used: bool,
+    incoming: Vec<u64>,
+    /// Those of the last events delivered.
+    delivered: VecDeque<u64>,
+}
+
+impl<E> Default for EventLog<E> {
+    fn default() -> Self {
+        Self {
+            incoming: Kept::default(),
+            delivered: Arc::default(),
+            first: 0,
+            cursors: Vec::new(),
+            limit: DEFAULT_EVENT_LIMIT,
+            overflowed: Overflow::Never,
+            stamps: Stamps::default(),
+        }
+    }
+}
+
+fn offset(number: u64, first: u64) -> Option<usize> {
+    usize::try_from(number.checked_sub(first)?).ok()
+}
+
+impl<E> EventLog<E> {
+    /// `sent` counts the events of all types that were stamped.
+    #[inline]
+    pub(super) fn push(&mut self, event: E, sent: &mut u64) {
+        if self.stamps.used {
+            *sent += 1;
+            self.stamps.incoming.push(*sent);
+        }
+        self.incoming.push(event);
+    }
+
+    #[inline]
+    pub(super) fn extend(&mut self, events: impl IntoIterator<Item = E>, sent: &mut u64) {
+        // The stamps follow also when the user's iterator panics half-way.
+        let mut follow = Follow { log: self, sent };
+        follow.log.incoming.extend(events);
+        follow.stamp();
+    }
+
+    fn end(&self) -> u64 {
+        self.first + self.delivered.len() as u64
+    }
+
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// A cursor of a new reader, which sees what is delivered from now on.
+    pub(super) fn subscribe(&mut self, listens: bool, sent: u64) -> Arc<AtomicU64> {
+        // Before the list grows is the moment to ask who is left.
+        if self.cursors.len() == self.cursors.capacity() {
+            self.cursors
+                .retain(|cursor| Arc::strong_count(&cursor.at) > 1);
+        }
+        if listens && !self.stamps.used {
+            self.stamps.used = true;
+            self.stamps.incoming.resize(self.incoming.len(), sent);
+        }
+        let at = Arc::new(AtomicU64::new(self.end()));
+        self.cursors.push(Cursor {
+            at: Arc::clone(&at),
+            listens,
+        });
+        at
+    }
+
+    /// What a reader has not read yet. It passes what it takes of it. Also: how many events it has missed since it last
+    /// read.
+    #[inline]
+    pub(crate) fn read<'a>(&'a self, cursor: &'a AtomicU64) -> (EventIter<'a, E>, u64) {
+        let at = cursor.load(Ordering::Relaxed);
+        let from = at.max(self.first);
+        let start = offset(from, self.first).map_or(0, |start| start.min(self.delivered.len()));
+        let events = self.delivered.range(start..);
+        let end = self.end();
+        cursor.store(end, Ordering::Relaxed);
+        let iter = EventIter {
+            events,
+            cursor,
+            end,
+        };
+        (iter, from - at)
+    }
+
+    /// Where the slowest living reader stands. `None`: there is none.
+    fn slowest(&mut self) -> Option<u64> {
+        let mut slowest = None::<u64>;
+        let mut listens = false;
+        self.cursors.retain(|cursor| {
+            let lives = Arc::strong_count(&cursor.at) > 1;
+            if lives {
+                let at = cursor.at.load(Ordering::Relaxed);
+                slowest = Some(slowest.map_or(at, |slowest| slowest.min(at)));
+                listens |= cursor.listens;
+            }
+            lives
+        });
+        if !listens && self.stamps.used {
+            self.stamps = Stamps::default();
+        }
+        slowest
+    }
+}
+
+/// Stamps what has come in, at the latest when it is dropped.
+struct Follow<'a, E> {
+    log: &'a mut EventLog<E>,
+    sent: &'a mut u64,
+}
+
+impl<E> Follow<'_, E> {
+    fn stamp(&mut self) {
+        let EventLog {
+            stamps, incoming, ..
+        } = &mut *self.log;
+        if stamps.used {
+            while stamps.incoming.len() < incoming.len() {
+                *self.sent += 1;
+                stamps.incoming.push(*self.sent);
+            }
+        }
+    }
+}
+
+impl<E> Drop for Follow<'_, E> {
+    fn drop(&mut self) {
+        self.stamp();
+    }
+}
+
+/// A log whose type is forgotten.
+pub(super) trait AnyLog: Any + Send + Sync {
+    /// Forgets what was read and makes readable what was sent. Tells whether something is kept.
+    fn deliver(&mut self, panics: &mut FirstPanic) -> bool;
+    fn subscribe_listener(&mut self, sent: u64) -> Arc<AtomicU64>;
+    /// The numbers of the events that are readable.
+    fn numbers(&self) -> (u64, u64);
+    /// The place of an event among those of all types; the first for one from before anybody listened.
+    fn stamp(&self, number: u64) -> u64;
+    fn batch(&self) -> Arc<dyn Batch>;
+    /// The type's name, once, when readers have missed events.
+    fn take_overflow(&mut self) -> Option<(&'static str, usize)>;
+}
+
+/// Delivered events whose type is forgotten, kept while somebody is called with one.
+pub(crate) trait Batch {
+    fn get(&self, index: usize) -> Option<&(dyn Any + Send + Sync)>;
+}
+
+impl<E: Send + Sync + 'static> Batch for Kept<VecDeque<E>> {
+    fn get(&self, index: usize) -> Option<&(dyn Any + Send + Sync)> {
+        let event = VecDeque::get(self, index)?;
+        Some(event)
+    }
+}
+
+impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
+    fn deliver(&mut self, panics: &mut FirstPanic) -> bool {
+        let slowest = self.slowest();
+        let Some(kept) = Arc::get_mut(&mut self.delivered) else {
+            return true;
+        };
+        let end = self.first + kept.len() as u64;
+        let passed = slowest.unwrap_or(end).min(end);
+        let mut forgotten = offset(passed, self.first).unwrap_or(0);
+        // The limit is for what was readable before: a burst of any size can be read.
+        let left = kept.len() - forgotten;
+        let over = (left + self.incoming.len())
+            .saturating_sub(self.limit)
+            .min(left);
+        if over > 0 {
+            forgotten += over;
+            if self.overflowed == Overflow::Never {
+                self.overflowed = Overflow::News;
+            }
+        }
+        self.first += forgotten as u64;
+        if slowest.is_none() {
+            self.first += self.incoming.len() as u64;
+            drop_each(kept.drain(..), panics);
+            drop_each(self.incoming.drain(..), panics);
+            return false;
+        }
+        drop_each(kept.drain(..forgotten), panics);
+        if kept.is_empty() {
+            // The two lists change places, and both keep their memory.
+            let memory = Vec::from(mem::take(&mut kept.0));
+            kept.0 = mem::replace(&mut self.incoming.0, memory).into();
+        } else {
+            kept.extend(self.incoming.drain(..));
+        }
+        let stamps = &mut self.stamps;
+        if stamps.used {
+            stamps.delivered.extend(stamps.incoming.drain(..));
+            let surplus = stamps.delivered.len().saturating_sub(kept.len());
+            stamps.delivered.drain(..surplus);
+        }
+        !kept.is_empty()
+    }
+
+    fn subscribe_listener(&mut self, sent: u64) -> Arc<AtomicU64> {
+        self.subscribe(true, sent)
+    }
+
+    fn numbers(&self) -> (u64, u64) {
+        (self.first, self.end())
+    }
+
+    fn stamp(&self, number: u64) -> u64 {
+        let first = self.end() - self.stamps.delivered.len() as u64;
+        offset(number, first)
+            .and_then(|at| self.stamps.delivered.get(at))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn batch(&self) -> Arc<dyn Batch> {
+        Arc::clone(&self.delivered) as Arc<dyn Batch>
+    }
+
+    fn take_overflow(&mut self) -> Option<(&'static str, usize)> {
+        if self.overflowed != Overflow::News {
+            return None;
+        }
+        self.overflowed = Overflow::Told;
+        Some((type_name::<E>(), self.limit))
+    }
+}
+
+/// The events that a reader has not read yet; see [`EventReader::read`](crate::EventReader::read). What is taken from
+/// it is read, what is left when it is dropped is not.
+pub struct EventIter<'a, E> {
+    events: vec_deque::Iter<'a, E>,
+    cursor: &'a AtomicU64,
+    end: u64,
+}
+
+impl<'a, E> Iterator for EventIter<'a, E> {
+    type Item = &'a E;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a E> {
+        self.events.next()
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.events.size_hint()
+    }
+}
+
+impl<E> ExactSizeIterator for EventIter<'_, E> {}
+impl<E> FusedIterator for EventIter<'_, E> {}
+
+impl<E> Drop for EventIter<'_, E> {
+    #[inline]
+    fn drop(&mut self) {
+        let left = self.events.len() as u64;
+        self.cursor.store(self.end - left, Ordering::Relaxed);
+    }
+}
+
+impl<E> std::fmt::Debug for EventIter<'_, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventIter")
+            .field("left", &self.events.len())
+            .finish_non_exhaustive()
+    }
+}

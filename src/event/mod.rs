@@ -1,0 +1,24 @@
+//! Floor 3, beside queries: typed events between those who send and those who read, as plain data. Who is called with
+//! an event, and when, is the runtime's business.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the runtime, which follows, uses the rest"
+)]
+
+mod buffer;
+mod kept;
+mod log;
+mod logs;
+mod named;
+
+pub(crate) use buffer::EventBuffer;
+pub use log::EventIter;
+pub(crate) use log::{Batch, EventLog};
+pub(crate) use logs::EventLogs;
+pub use named::NamedEvent;
+
+/// How many events of one type are kept for readers that lag behind, unless told otherwise; see
+/// [`World::set_event_limit`](crate::World::set_event_limit).
+pub const DEFAULT_EVENT_LIMIT: usize = 65_536;
