@@ -52,6 +52,7 @@ pub use time::{
     Clock, ClockError, DEFAULT_INTERVAL, FixedStep, FixedStepError, IntervalError, MAX_INTERVAL,
     ManualClock, Moment, RealClock, SharedClock, Steps, Timing,
 };
+pub use world::{CommandError, CommandErrorKind, CommandErrors, Commands, ComponentRef, Contents};
 pub use world::{
     ComponentRegistry, Dangling, EntityKey, EntityRef, EventReader, ExportError, ImportError,
     ImportErrorKind, ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader,

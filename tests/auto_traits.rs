@@ -60,6 +60,8 @@ is_not!(Context<'static>: Clone);
 is_not!(Own<'static>: Clone);
 is_not!(Inbox: Clone);
 is_not!(World: Clone);
+is_not!(Contents<'static>: Clone);
+is_not!(Commands<'static>: Clone);
 is_not!(Ticket<u8>: Clone);
 
 // spec: THD-01
@@ -131,11 +133,15 @@ fn values_and_errors_go_anywhere() {
     send_sync::<SendErrorKind>();
     send_sync::<ParseUuidErrorKind>();
     send_sync::<ImportErrorKind>();
+    send_sync::<CommandErrorKind>();
+    send_sync::<ComponentRef<Health>>();
     send_sync::<BundleFault>();
     send_sync::<BoxError>();
     send_sync::<SystemResult>();
     error::<AccessError>();
     error::<ClockError>();
+    error::<CommandError>();
+    error::<CommandErrors>();
     error::<ComponentError>();
     error::<ContainerError>();
     error::<EntityError>();
@@ -158,6 +164,8 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     // spec: THD-01
     send_sync::<Prepared<(&'static mut Health, Entity), (With<Health>, Without<Health>)>>();
     send_sync::<Or<(Added<Health>, Changed<Health>)>>();
+    send_sync::<Contents<'_>>();
+    send_sync::<Commands<'_>>();
     send_sync::<RemovedReader<Health>>();
     send_sync::<ResourceReader<u8>>();
     send_sync::<EventReader<Health>>();

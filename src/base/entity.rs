@@ -56,6 +56,12 @@ impl Entity {
         NonZeroU32::new(generation).map(|generation| Self { index, generation })
     }
 
+    /// The id that a slot has under a generation word.
+    #[inline]
+    pub(crate) fn of_slot(index: u32, generation: NonZeroU32) -> Self {
+        Self { index, generation }
+    }
+
     /// The slot of this id: dense from 0, so that it can index a side table. Slots are used again.
     #[inline]
     pub const fn index(self) -> u32 {

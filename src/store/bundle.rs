@@ -65,7 +65,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name.unwrap_or(self.ty.type_name)
     }
 }

@@ -126,7 +126,7 @@ impl dyn Component {
 /// A component's Rust type as the store knows it. Only [`ComponentType::of`] makes one, so it never lies.
 #[derive(Clone, Copy)]
 pub struct ComponentType {
-    pub(super) type_id: TypeId,
+    pub(crate) type_id: TypeId,
     pub(super) rust_name: &'static str,
     pub(super) type_name: &'static str,
     pub(super) storage: Storage,

@@ -4,12 +4,13 @@
 //! slot  12 bytes   generation  u32   the word that a live (or reserved) id must carry, or the next one to issue
 //!                  place       u32   bit 31 NAMED   the entity has a chosen handle
 //!                                    bit 30 SPARSE  it has (or had) a component in a sparse set
-//!                                    bits 29..0     archetype, or FREE, RESERVED, RETIRED
+//!                                    bits 29..0     archetype, or FREE, RESERVED, RETIRED, GAP
 //!                  row         u32   row in the archetype; of a free slot the next free one, or NONE
 //! ```
 //!
 //! A slot's word moves on when its entity goes, so a stale id meets another word for ever after. A slot whose
-//! count is used up is RETIRED: it holds word 0, which no id has, and is in no free list.
+//! count is used up is RETIRED: it holds word 0, which no id has, and is in no free list. A GAP lies between slots that
+//! were made before their turn, for a moment: see `reserve.rs`.
 
 use crate::base::entity::{Entity, WorldTag};
 
@@ -19,8 +20,9 @@ const PLACE: u32 = SPARSE - 1;
 const FREE: u32 = PLACE;
 const RESERVED: u32 = PLACE - 1;
 const RETIRED: u32 = PLACE - 2;
+const GAP: u32 = PLACE - 3;
 /// Archetypes are numbered below this.
-pub(super) const MAX_ARCHETYPES: u32 = RETIRED;
+pub(super) const MAX_ARCHETYPES: u32 = GAP;
 const NONE: u32 = u32::MAX;
 
 /// See the module's head.
@@ -85,6 +87,8 @@ pub(crate) struct Entities {
     free_len: u32,
     live: u32,
     limit: u32,
+    /// The first slot that may be a gap; `NONE` when none is.
+    gaps_from: u32,
     tag: WorldTag,
 }
 
@@ -96,6 +100,7 @@ impl Entities {
             free_len: 0,
             live: 0,
             limit: u32::MAX - 1,
+            gaps_from: NONE,
             tag: WorldTag::acquire(),
         }
     }
@@ -205,7 +210,7 @@ impl Entities {
 
     /// Slots that can still be issued.
     pub(crate) fn remaining(&self) -> usize {
-        (self.limit as usize).saturating_sub(self.slots.len()) + self.free_len as usize
+        self.unmade() + self.free_len as usize
     }
 
     /// The next `count` ids in the order in which they will be issued; `None` when there are not so many.
@@ -284,6 +289,61 @@ impl Entities {
         self.slots.get(entity.index() as usize).is_some_and(|slot| {
             slot.generation == entity.generation() && slot.place & PLACE == RESERVED
         })
+    }
+
+    /// The generation word of a slot that was never used.
+    #[inline]
+    pub(super) fn first_word(&self) -> u32 {
+        self.tag.first_word()
+    }
+
+    #[inline]
+    pub(super) fn has_free(&self) -> bool {
+        self.free != NONE
+    }
+
+    /// Slots that can still be made.
+    pub(super) fn unmade(&self) -> usize {
+        (self.limit as usize).saturating_sub(self.slots.len())
+    }
+
+    /// Reserves a slot that is free.
+    pub(super) fn reserve_free(&mut self) -> Option<Entity> {
+        self.has_free().then(|| self.reserve().ok()).flatten()
+    }
+
+    /// Frees a slot whose id was reserved and seen by nobody.
+    pub(super) fn free_again(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.place = FREE;
+        slot.row = std::mem::replace(&mut self.free, index);
+        self.free_len += 1;
+    }
+
+    /// Makes a slot whose id is reserved, out of its turn.
+    pub(super) fn make_reserved(&mut self, index: u32) {
+        let gap = Slot {
+            generation: self.tag.first_word(),
+            place: GAP,
+            row: NONE,
+        };
+        let made = self.slots.len();
+        if index as usize > made {
+            self.gaps_from = self.gaps_from.min(made as u32);
+        }
+        self.slots.resize(made.max(index as usize + 1), gap);
+        self.slots[index as usize].place = RESERVED;
+    }
+
+    /// Frees the slots that were made between others.
+    pub(crate) fn close_gaps(&mut self) {
+        let from = std::mem::replace(&mut self.gaps_from, NONE);
+        // Backwards, so that the free list runs forwards, as batches have it best.
+        for index in (from as usize..self.slots.len()).rev() {
+            if self.slots[index].place == GAP {
+                self.free_again(index as u32);
+            }
+        }
     }
 
     /// Makes a reserved id a live entity.

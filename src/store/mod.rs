@@ -17,6 +17,7 @@ pub(crate) mod error;
 pub(crate) mod handles;
 pub(crate) mod kinds;
 pub(crate) mod removal;
+pub(crate) mod reserve;
 pub(crate) mod sparse;
 
 mod batch;

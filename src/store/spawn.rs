@@ -113,6 +113,7 @@ impl Store {
         self.known_bundle::<B>()
     }
 
+    #[inline(never)]
     fn known_bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         let bundle = TypeId::of::<B>();
         if let Some(&known) = self.bundle_index.get(&bundle) {
@@ -146,19 +147,21 @@ impl Store {
         })
     }
 
-    /// Makes an entity with the components of a bundle, under an id that was reserved.
+    /// Makes an entity with the components of a bundle, under an id that was reserved; false when it is not.
+    #[inline]
     pub(crate) fn spawn_reserved<B: Bundle>(
         &mut self,
         entity: Entity,
         bundle: B,
     ) -> Result<bool, Box<SpawnFault>> {
-        if let Err(fault) = Self::check_bundle::<B>() {
-            return Err(refused(fault.into(), |panics| bundle.discard(panics)));
-        }
         if !self.entities.is_reserved(entity) {
-            return refused(Ok(false), |panics| bundle.discard(panics));
+            return Self::not_reserved(bundle);
         }
-        let info = match self.known_bundle::<B>() {
+        let known = match self.bundles.get(self.last_bundle) {
+            Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
+            _ => self.known_bundle::<B>(),
+        };
+        let info = match known {
             Ok(info) => info,
             Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
@@ -167,6 +170,16 @@ impl Store {
             Ok(entity)
         })?;
         Ok(true)
+    }
+
+    /// Even so, a contradictory bundle is the first fault to be named.
+    #[cold]
+    fn not_reserved<B: Bundle>(bundle: B) -> Result<bool, Box<SpawnFault>> {
+        let outcome = match Self::check_bundle::<B>() {
+            Ok(_) => Ok(false),
+            Err(fault) => Err(fault.into()),
+        };
+        refused(outcome, |panics| bundle.discard(panics))
     }
 
     /// Puts a bundle into a new row, once `claim` has given the row an id.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::cache::QueryCache;
+use super::queue::Queue;
 use super::values::Resources;
 use crate::base::origin::Origin;
 use crate::event::EventLogs;
 use crate::store::Store;
+use crate::store::reserve::Reserve;
 
 /// Entities, their components, and resources: plain data that needs no container, threads or time.
 ///
@@ -48,6 +50,11 @@ pub struct World {
     pub(super) queries: QueryCache,
     pub(super) resources: Resources,
     pub(super) events: EventLogs,
+    /// Commands that wait, and the ids that they have for new entities.
+    pub(super) queue: Queue<Self>,
+    pub(super) reserve: Reserve,
+    /// What was the queue before the last commit; kept for its memory.
+    pub(super) spare: Queue<Self>,
     container: Option<Arc<str>>,
 }
 
@@ -61,6 +68,9 @@ impl World {
             queries: QueryCache::default(),
             resources: Resources::default(),
             events: EventLogs::default(),
+            queue: Queue::default(),
+            reserve: Reserve::default(),
+            spare: Queue::default(),
             container: None,
         }
     }
@@ -75,6 +85,20 @@ impl World {
         {
             self.container = Some(Arc::clone(handle));
         }
+    }
+
+    /// The store, when it is to issue ids: it knows of those that commands have been given.
+    #[inline]
+    pub(super) fn issuing(&mut self) -> &mut Store {
+        if self.reserve.is_out() {
+            self.admit();
+        }
+        &mut self.store
+    }
+
+    #[cold]
+    pub(super) fn admit(&mut self) {
+        self.store.entities.admit(&mut self.reserve);
     }
 
     pub(super) fn origin(&self, function: &'static str) -> Origin {

@@ -29,7 +29,7 @@ impl World {
     #[inline]
     #[track_caller]
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
-        match self.store.spawn(bundle) {
+        match self.issuing().spawn(bundle) {
             Ok(entity) => entity,
             Err(fault) => refuse(&self.entity_error("spawn", fault)),
         }
@@ -40,7 +40,7 @@ impl World {
     /// # Errors
     /// [`EntityError::Bundle`], [`EntityError::OutOfSlots`]; the components are dropped.
     pub fn try_spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, EntityError> {
-        self.store
+        self.issuing()
             .spawn(bundle)
             .map_err(|fault| self.entity_error("try_spawn", fault))
     }
@@ -60,7 +60,7 @@ impl World {
             return Err(refused(error, |panics| bundle.discard(panics)));
         }
         let entity = self
-            .store
+            .issuing()
             .spawn(bundle)
             .map_err(|fault| self.entity_error("spawn_named", fault))?;
         self.name(handle, entity, "spawn_named")?;
@@ -84,7 +84,7 @@ impl World {
         }
         self.check_handle(handle, "entity")?;
         let entity = self
-            .store
+            .issuing()
             .spawn(())
             .map_err(|fault| self.entity_error("entity", fault))?;
         self.name(handle, entity, "entity")?;
@@ -119,7 +119,7 @@ impl World {
     /// # Errors
     /// [`EntityError::OutOfSlots`].
     pub fn reserve_entity(&mut self) -> Result<Entity, EntityError> {
-        self.store
+        self.issuing()
             .reserve_id()
             .map_err(|fault| self.entity_error("reserve_entity", fault))
     }
@@ -133,7 +133,7 @@ impl World {
         entity: Entity,
         bundle: B,
     ) -> Result<(), EntityError> {
-        match self.store.spawn_reserved(entity, bundle) {
+        match self.issuing().spawn_reserved(entity, bundle) {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let handle = self.store.handles.of(entity, &self.store.entities).into();
@@ -167,7 +167,7 @@ impl World {
         I: IntoIterator,
         I::Item: Bundle,
     {
-        match self.store.spawn_batch(bundles.into_iter()) {
+        match self.issuing().spawn_batch(bundles.into_iter()) {
             Ok(spawned) => SpawnedEntities {
                 world: self,
                 spawned,
@@ -187,7 +187,7 @@ impl World {
         I: IntoIterator,
         I::Item: Bundle,
     {
-        match self.store.spawn_batch(bundles.into_iter()) {
+        match self.issuing().spawn_batch(bundles.into_iter()) {
             Ok(spawned) => Ok(SpawnedEntities {
                 world: self,
                 spawned,
@@ -218,7 +218,7 @@ impl World {
         &mut self,
         columns: C,
     ) -> Result<SpawnedEntities<'_>, EntityError> {
-        match self.store.spawn_columns(columns) {
+        match self.issuing().spawn_columns(columns) {
             Ok(spawned) => Ok(SpawnedEntities {
                 world: self,
                 spawned,
@@ -236,7 +236,7 @@ impl World {
         };
         let live = self.store.despawn(entity);
         if !live {
-            self.store.release_id(entity);
+            self.issuing().release_id(entity);
         }
         live
     }
@@ -282,13 +282,17 @@ impl World {
     /// # Errors
     /// [`EntityError::Bundle`], [`EntityError::OutOfSlots`] when the world may never hold so many.
     pub fn reserve<B: Bundle>(&mut self, additional: usize) -> Result<(), EntityError> {
-        self.store
+        self.issuing()
             .reserve::<B>(additional)
             .map_err(|fault| self.entity_error("reserve", fault))
     }
 
     /// Gives memory back that what is there does not need.
     pub fn shrink_to_fit(&mut self) {
+        self.admit();
+        self.store.entities.give_back(&mut self.reserve);
+        self.queue.shrink();
+        self.spare.shrink();
         self.store.shrink();
     }
 

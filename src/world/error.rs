@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use crate::base::entity::Entity;
+use crate::base::origin::Origin;
+use crate::store::error::BundleFault;
+
 /// Why a world was not exported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -119,4 +123,137 @@ pub enum ImportErrorKind {
     /// There are not enough entity slots.
     #[error("no entity slot is left")]
     OutOfSlots,
+}
+
+/// Why a command was not done. The others were.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+#[error("{at}: command {command} of {type_name}{}: {kind}", Target(.handle))]
+pub struct CommandError {
+    /// The function that was called.
+    pub at: Origin,
+    /// The function of [`Commands`](crate::Commands) that queued it.
+    pub command: &'static str,
+    /// The Rust type of what was to be spawned, inserted, removed or called.
+    pub type_name: &'static str,
+    /// The entity that it was about.
+    pub entity: Option<Entity>,
+    /// That entity's handle; the generated one, if it is gone.
+    pub handle: Option<String>,
+    /// What was wrong.
+    pub kind: CommandErrorKind,
+}
+
+struct Target<'a>(&'a Option<String>);
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(handle) => write!(f, ", entity \"{handle}\""),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What was wrong with a command when its turn came.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandErrorKind {
+    /// The entity is gone, or never was; only [strict](crate::Commands::strict) commands fail so.
+    #[error("there is no such entity")]
+    NoEntity,
+    /// The components contradict themselves.
+    #[error("{0}")]
+    Bundle(BundleFault),
+    /// No slot was left for the entity.
+    #[error("no entity slot is left; despawn entities, or raise the limit of {limit}")]
+    OutOfSlots {
+        /// The most slots that the world may have.
+        limit: u32,
+    },
+    /// The chosen handle is `""`.
+    #[error("entity handle is empty")]
+    EmptyHandle,
+    /// Another entity has the chosen handle.
+    #[error("entity \"{handle}\" exists already; look it up, or choose another handle")]
+    HandleTaken {
+        /// The handle.
+        handle: String,
+    },
+    /// The chosen handle is the generated one of an id that this world has yet to issue.
+    #[error("entity handle \"{handle}\" belongs to an id that was not issued yet; choose another")]
+    HandleNotIssued {
+        /// The handle.
+        handle: String,
+    },
+    /// User code panicked: a function that was queued, or the `Drop` of a component.
+    #[error("{text}")]
+    Panicked {
+        /// `panicked: <message>`
+        text: String,
+    },
+}
+
+/// Commands that were not done. All the others were.
+#[derive(Clone, Debug)]
+pub struct CommandErrors {
+    first: Box<CommandError>,
+    more: Vec<CommandError>,
+    count: usize,
+}
+
+impl CommandErrors {
+    /// So many are kept; of the others only their number.
+    const KEPT: usize = 64;
+
+    /// Keeps an error, as the first or behind others.
+    pub(super) fn add(this: &mut Option<Self>, make: impl FnOnce() -> CommandError) {
+        match this {
+            None => {
+                *this = Some(Self {
+                    first: Box::new(make()),
+                    more: Vec::new(),
+                    count: 1,
+                });
+            }
+            Some(errors) => {
+                errors.count += 1;
+                if errors.count <= Self::KEPT {
+                    errors.more.push(make());
+                }
+            }
+        }
+    }
+
+    /// The first one.
+    pub fn first(&self) -> &CommandError {
+        &self.first
+    }
+
+    /// The errors in the order of the commands. Only the first 64 are kept.
+    pub fn iter(&self) -> impl Iterator<Item = &CommandError> {
+        std::iter::once(&*self.first).chain(&self.more)
+    }
+
+    /// How many commands failed.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl fmt::Display for CommandErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        match self.count - 1 {
+            0 => Ok(()),
+            1 => f.write_str(" (and one more command failed)"),
+            others => write!(f, " (and {others} more commands failed)"),
+        }
+    }
+}
+
+impl std::error::Error for CommandErrors {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.first)
+    }
 }

@@ -149,7 +149,7 @@ impl World {
         for draft in &drafts {
             self.check_import_handle(draft.handle)?;
         }
-        let Some(ids) = self.store.entities.upcoming(drafts.len()) else {
+        let Some(ids) = self.issuing().entities.upcoming(drafts.len()) else {
             let kind = ImportErrorKind::OutOfSlots;
             return Err(fault(pointer(&["Entities"]), kind));
         };

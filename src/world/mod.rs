@@ -8,7 +8,9 @@
 #[cfg(doctest)]
 mod borrows;
 mod cache;
+mod commands;
 mod components;
+mod contents;
 mod core;
 mod entities;
 mod error;
@@ -17,16 +19,21 @@ mod export;
 mod import;
 mod key;
 mod marks;
+mod operations;
 mod queries;
+mod queue;
 mod readers;
 mod references;
 mod registry;
 mod resources;
 mod values;
 
+pub use self::commands::{Commands, ComponentRef};
 pub use self::components::NamedComponents;
+pub use self::contents::Contents;
 pub use self::core::World;
 pub use self::entities::{EntityRef, SpawnedEntities, WorldStatistics};
+pub use self::error::{CommandError, CommandErrorKind, CommandErrors};
 pub use self::error::{ExportError, ImportError, ImportErrorKind};
 pub use self::events::EventReader;
 pub use self::export::Dangling;

@@ -80,19 +80,12 @@ impl World {
 
     /// The world's `T`.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.resources
-            .singletons
-            .get(&TypeId::of::<T>())?
-            .value
-            .downcast_ref()
+        self.resources.get()
     }
 
     /// The world's `T`, to be changed; it counts as written.
     pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> Option<&mut T> {
-        let singleton = self.resources.singletons.get_mut(&TypeId::of::<T>())?;
-        self.resources.writes += 1;
-        singleton.written = self.resources.writes;
-        singleton.value.downcast_mut()
+        self.resources.get_mut()
     }
 
     /// Removes the world's `T` and hands it back.

@@ -53,6 +53,19 @@ pub(super) struct Resources {
 }
 
 impl Resources {
+    pub(super) fn get<T: 'static>(&self) -> Option<&T> {
+        let singleton = self.singletons.get(&TypeId::of::<T>())?;
+        singleton.value.downcast_ref()
+    }
+
+    /// It counts as written.
+    pub(super) fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
+        let singleton = self.singletons.get_mut(&TypeId::of::<T>())?;
+        self.writes += 1;
+        singleton.written = self.writes;
+        singleton.value.downcast_mut()
+    }
+
     pub(super) fn written<T: 'static>(&self) -> Option<u64> {
         self.singletons
             .get(&TypeId::of::<T>())

@@ -1,0 +1,178 @@
+//! Ids that are handed out while nobody may change the entities.
+//!
+//! A reserve is filled beforehand, from the free slots; whoever takes more gets ids of slots that are yet to be made.
+//! Several reserves at once share these out by turns, so that each knows its own without asking, and the ids do not
+//! depend on who takes first:
+//!
+//! ```text
+//!   slots.len() = 100, lent to 3     first of 3: 100 103 106 …   second: 101 104 …   third: 102 105 …
+//! ```
+//!
+//! Before any slot is made otherwise, [`Entities::admit`] makes those that were taken.
+//!
+//! How many free slots a reserve holds is the most that were ever taken from it between two fillings: with less, work
+//! that comes in waves would make new slots in each of them, while the old ones lie idle.
+
+use std::num::NonZeroU32;
+
+use super::entities::Entities;
+use crate::base::entity::Entity;
+
+/// The least that a reserve holds, if there is as much.
+const LEAST: usize = 16;
+
+/// When so few slots can still be made, nobody may hold back free ones.
+const SCARCE: usize = 1 << 16;
+
+/// See the module's head.
+pub(crate) struct Reserve {
+    /// Of free slots, the next one last.
+    stock: Vec<Entity>,
+    /// Where the stock stood when it was filled.
+    stocked: usize,
+    /// How many free slots it is to hold.
+    wanted: usize,
+    /// The slot of the next id that has none yet, and of the first one.
+    next: u32,
+    first: u32,
+    /// Between two of them lie those of the other reserves.
+    step: u32,
+    /// The generation word of a new slot in the world it was filled in.
+    word: NonZeroU32,
+    /// It has to be admitted before a slot is issued otherwise.
+    out: bool,
+}
+
+impl Default for Reserve {
+    /// One that was never filled gives ids that nobody has.
+    fn default() -> Self {
+        Self {
+            stock: Vec::new(),
+            stocked: 0,
+            wanted: LEAST,
+            next: u32::MAX,
+            first: u32::MAX,
+            step: 1,
+            word: NonZeroU32::MIN,
+            out: false,
+        }
+    }
+}
+
+impl Reserve {
+    /// An id that nobody else gets.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Entity {
+        match self.stock.pop() {
+            Some(entity) => entity,
+            None => self.take_new(),
+        }
+    }
+
+    fn take_new(&mut self) -> Entity {
+        self.out = true;
+        let index = self.next;
+        self.next = index.saturating_add(self.step);
+        Entity::of_slot(index, self.word)
+    }
+
+    /// Whether it has to be [admitted](Entities::admit).
+    #[inline]
+    pub(crate) fn is_out(&self) -> bool {
+        self.out
+    }
+
+    /// How many ids without a slot it has given.
+    fn taken_new(&self) -> u32 {
+        (self.next - self.first).div_ceil(self.step)
+    }
+
+    /// Learns from what was taken since it was filled.
+    fn learn(&mut self) {
+        let taken = self.stocked.saturating_sub(self.stock.len()) + self.taken_new() as usize;
+        self.wanted = self.wanted.max(taken);
+        self.stocked = self.stock.len();
+    }
+
+    fn begin_at(&mut self, index: u32, step: u32) {
+        (self.first, self.next, self.step) = (index, index, step);
+    }
+}
+
+impl Entities {
+    /// Fills a reserve that is the only one.
+    #[inline]
+    pub(crate) fn fill(&mut self, reserve: &mut Reserve) {
+        let fresh = self.slots().len() as u32;
+        if !reserve.out {
+            reserve.begin_at(fresh, 1);
+        }
+        if reserve.word.get() != self.first_word()
+            || (reserve.stock.len() < reserve.wanted && self.has_free())
+        {
+            self.fill_up(reserve);
+        }
+    }
+
+    #[inline(never)]
+    fn fill_up(&mut self, reserve: &mut Reserve) {
+        if reserve.word.get() != self.first_word() {
+            // What it holds is another world's.
+            *reserve = Reserve::default();
+            reserve.word = NonZeroU32::new(self.first_word()).unwrap_or(NonZeroU32::MIN);
+            reserve.begin_at(self.slots().len() as u32, 1);
+        }
+        reserve.learn();
+        while reserve.stock.len() < reserve.wanted
+            && let Some(entity) = self.reserve_free()
+        {
+            reserve.stock.push(entity);
+        }
+        // The next one to be taken is the last.
+        reserve.stock[reserve.stocked..].reverse();
+        reserve.stocked = reserve.stock.len();
+        reserve.out |= self.unmade() < SCARCE;
+    }
+
+    /// Fills a reserve that is number `turn` of as many as `among`. All were admitted; until all are again, no slot is
+    /// issued otherwise.
+    pub(crate) fn lend(&mut self, reserve: &mut Reserve, turn: u32, among: u32) {
+        self.fill_up(reserve);
+        let fresh = self.slots().len() as u32;
+        reserve.begin_at(fresh.saturating_add(turn), among.max(1));
+    }
+
+    /// Makes the slots of all ids that were taken. A reserve that was [lent](Self::lend) beside others leaves gaps, which
+    /// [`close_gaps`](Self::close_gaps) makes free slots of when all are admitted.
+    ///
+    /// Beyond the limit there is no slot, and an id is never alive.
+    pub(crate) fn admit(&mut self, reserve: &mut Reserve) {
+        if reserve.word.get() == self.first_word() {
+            reserve.learn();
+            for turn in 0..reserve.taken_new() {
+                let index = u64::from(reserve.first) + u64::from(turn) * u64::from(reserve.step);
+                if index >= u64::from(self.limit()) {
+                    break;
+                }
+                self.make_reserved(index as u32);
+            }
+            if self.unmade() < SCARCE {
+                self.give_back(reserve);
+            }
+        }
+        reserve.out = false;
+        reserve.begin_at(u32::MAX, 1);
+    }
+
+    /// Takes back what a reserve holds.
+    pub(crate) fn give_back(&mut self, reserve: &mut Reserve) {
+        if reserve.word.get() == self.first_word() {
+            // The last one first, so that the free ones come in the order they had.
+            for entity in reserve.stock.drain(..) {
+                self.free_again(entity.index());
+            }
+        }
+        reserve.stock = Vec::new();
+        (reserve.stocked, reserve.wanted) = (0, LEAST);
+    }
+}
