@@ -75,6 +75,7 @@ fn what_any_thread_may_do_is_on_types_to_give_away() {
     // spec: THD-01
     shared::<ManagerRef>();
     shared::<Container>();
+    shared::<EventSender<u8>>();
     shared::<Mailbox>();
     shared::<Logger>();
     shared::<HeldLines>();
@@ -97,6 +98,7 @@ fn owners_and_exclusive_access_move_between_threads() {
     send::<Registration<Idle>>();
     send::<FnSystem<fn()>>();
     send::<Timer>();
+    send::<Listener>();
 }
 
 #[test]
@@ -129,6 +131,7 @@ fn values_and_errors_go_anywhere() {
     send_sync::<Resource>();
     send_sync::<RemovalMarks>();
     send_sync::<Phase>();
+    send_sync::<Policy>();
     send_sync::<MessageErrorKind>();
     send_sync::<SendErrorKind>();
     send_sync::<ParseUuidErrorKind>();

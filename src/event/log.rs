@@ -190,9 +190,8 @@ impl<E> Drop for Follow<'_, E> {
 
 /// A log whose type is forgotten.
 pub(super) trait AnyLog: Any + Send + Sync {
-    /// Forgets what was read and makes readable what was sent. Tells whether something is kept.
-    fn deliver(&mut self, panics: &mut FirstPanic) -> bool;
-    fn subscribe_listener(&mut self, sent: u64) -> Arc<AtomicU64>;
+    /// Forgets what was read and makes readable what was sent.
+    fn deliver(&mut self, panics: &mut FirstPanic) -> Delivered;
     /// The numbers of the events that are readable.
     fn numbers(&self) -> (u64, u64);
     /// The place of an event among those of all types; the first for one from before anybody listened.
@@ -200,6 +199,14 @@ pub(super) trait AnyLog: Any + Send + Sync {
     fn batch(&self) -> Arc<dyn Batch>;
     /// The type's name, once, when readers have missed events.
     fn take_overflow(&mut self) -> Option<(&'static str, usize)>;
+}
+
+/// What a delivery leaves.
+pub(super) struct Delivered {
+    /// Some events are kept.
+    pub(super) keeps: bool,
+    /// Readers have missed events for the first time.
+    pub(super) overflowed: bool,
 }
 
 /// Delivered events whose type is forgotten, kept while somebody is called with one.
@@ -215,10 +222,14 @@ impl<E: Send + Sync + 'static> Batch for Kept<VecDeque<E>> {
 }
 
 impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
-    fn deliver(&mut self, panics: &mut FirstPanic) -> bool {
+    fn deliver(&mut self, panics: &mut FirstPanic) -> Delivered {
+        let mut delivered = Delivered {
+            keeps: true,
+            overflowed: false,
+        };
         let slowest = self.slowest();
         let Some(kept) = Arc::get_mut(&mut self.delivered) else {
-            return true;
+            return delivered;
         };
         let end = self.first + kept.len() as u64;
         let passed = slowest.unwrap_or(end).min(end);
@@ -232,6 +243,7 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             forgotten += over;
             if self.overflowed == Overflow::Never {
                 self.overflowed = Overflow::News;
+                delivered.overflowed = true;
             }
         }
         self.first += forgotten as u64;
@@ -239,7 +251,8 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             self.first += self.incoming.len() as u64;
             drop_each(kept.drain(..), panics);
             drop_each(self.incoming.drain(..), panics);
-            return false;
+            delivered.keeps = false;
+            return delivered;
         }
         drop_each(kept.drain(..forgotten), panics);
         if kept.is_empty() {
@@ -255,11 +268,8 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             let surplus = stamps.delivered.len().saturating_sub(kept.len());
             stamps.delivered.drain(..surplus);
         }
-        !kept.is_empty()
-    }
-
-    fn subscribe_listener(&mut self, sent: u64) -> Arc<AtomicU64> {
-        self.subscribe(true, sent)
+        delivered.keeps = !kept.is_empty();
+        delivered
     }
 
     fn numbers(&self) -> (u64, u64) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::buffer::EventBuffer;
-use super::log::{AnyLog, Batch, EventLog};
+use super::log::{AnyLog, Batch, Delivered, EventLog};
 use crate::base::caught::FirstPanic;
 use crate::base::hash::TypeMap;
 
@@ -18,7 +18,13 @@ pub(crate) struct EventLogs {
     busy: bool,
     /// How many events were stamped: the number of the last one among those of all types.
     sent: u64,
+    /// Some reader has missed events, which was not told yet.
+    overflowed: bool,
 }
+
+/// The number of a type's log in its world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogNumber(usize);
 
 impl EventLogs {
     /// The log of a type. `None`: nobody has sent such an event or asked for one.
@@ -32,15 +38,20 @@ impl EventLogs {
     /// The log of a type, made if need be.
     #[inline]
     fn log_mut<E: Send + Sync + 'static>(&mut self) -> (&mut EventLog<E>, &mut u64) {
-        let at = match self.index.get(&TypeId::of::<E>()) {
-            Some(&at) => at,
-            None => self.make::<E>(),
-        };
+        let at = self.number::<E>();
         let log: &mut dyn Any = &mut *self.logs[at];
         let log = log
             .downcast_mut()
             .expect("a type's log is of that type, as `make` put it");
         (log, &mut self.sent)
+    }
+
+    #[inline]
+    fn number<E: Send + Sync + 'static>(&mut self) -> usize {
+        match self.index.get(&TypeId::of::<E>()) {
+            Some(&at) => at,
+            None => self.make::<E>(),
+        }
     }
 
     #[cold]
@@ -68,6 +79,7 @@ impl EventLogs {
         log.extend(events, sent);
     }
 
+    #[allow(dead_code, reason = "for systems that share the world, which follow")]
     /// Sends what was collected, in order, and leaves the buffer empty with its memory.
     pub(crate) fn append<E: Send + Sync + 'static>(&mut self, buffer: &mut EventBuffer<E>) {
         if !buffer.is_empty() {
@@ -79,6 +91,39 @@ impl EventLogs {
         let (log, sent) = self.log_mut::<E>();
         let sent = *sent;
         log.subscribe(false, sent)
+    }
+
+    /// A place of a listener. What is sent from now on is put in the order of all types.
+    pub(crate) fn listen<E: Send + Sync + 'static>(&mut self) -> (LogNumber, Arc<AtomicU64>) {
+        let number = self.number::<E>();
+        let (log, sent) = self.log_mut::<E>();
+        let sent = *sent;
+        (LogNumber(number), log.subscribe(true, sent))
+    }
+
+    /// The numbers of the events of a log that are readable: the first, and the one after the last.
+    pub(crate) fn readable(&self, log: LogNumber) -> (u64, u64) {
+        self.logs.get(log.0).map_or((0, 0), |log| log.numbers())
+    }
+
+    /// The place of an event among those of all types.
+    pub(crate) fn stamp(&self, log: LogNumber, number: u64) -> u64 {
+        self.logs.get(log.0).map_or(0, |log| log.stamp(number))
+    }
+
+    /// The readable events of a log, which stay as they are while the batch is kept.
+    pub(crate) fn batch(&self, log: LogNumber) -> Option<Arc<dyn Batch>> {
+        self.logs.get(log.0).map(|log| log.batch())
+    }
+
+    /// A type of whose events readers have missed some, and the limit; each type once.
+    pub(crate) fn take_overflow(&mut self) -> Option<(&'static str, usize)> {
+        if !self.overflowed {
+            return None;
+        }
+        let overflow = self.logs.iter_mut().find_map(|log| log.take_overflow());
+        self.overflowed = overflow.is_some();
+        overflow
     }
 
     pub(crate) fn set_limit<E: Send + Sync + 'static>(&mut self, limit: usize) {
@@ -98,7 +143,9 @@ impl EventLogs {
         }
         let mut busy = false;
         for log in &mut self.logs {
-            busy |= log.deliver(panics);
+            let Delivered { keeps, overflowed } = log.deliver(panics);
+            busy |= keeps;
+            self.overflowed |= overflowed;
         }
         self.busy = busy;
     }

@@ -1,22 +1,22 @@
 //! Floor 3, beside queries: typed events between those who send and those who read, as plain data. Who is called with
 //! an event, and when, is the runtime's business.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the runtime, which follows, uses the rest"
-)]
-
 mod buffer;
+mod inlet;
 mod kept;
 mod log;
 mod logs;
 mod named;
 
+#[allow(
+    unused_imports,
+    reason = "for systems that share the world, which follow"
+)]
 pub(crate) use buffer::EventBuffer;
+pub(crate) use inlet::{Inlet, SentEvents};
+pub(crate) use log::Batch;
 pub use log::EventIter;
-pub(crate) use log::{Batch, EventLog};
-pub(crate) use logs::EventLogs;
+pub(crate) use logs::{EventLogs, LogNumber};
 pub use named::NamedEvent;
 
 /// How many events of one type are kept for readers that lag behind, unless told otherwise; see

@@ -96,10 +96,12 @@ fn place(units: &mut [Slot], slot: usize, position: u32) {
 
 impl Body {
     pub(crate) fn new(world: World) -> Self {
+        let mut rest = Rest::default();
+        rest.hearing.world = world.id();
         Self {
             world,
             units: Vec::new(),
-            rest: Rest::default(),
+            rest,
         }
     }
 
@@ -227,6 +229,7 @@ impl Body {
     /// Shuts all systems down, the last registered first. They stay where they are.
     pub(crate) fn teardown(&mut self, shared: &Arc<Shared>) {
         shared.deferred.close();
+        shared.inlet.close();
         self.rest.mode = Mode::Teardown;
         self.rest.torn = true;
         self.units.append(&mut self.rest.pending);

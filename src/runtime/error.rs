@@ -154,6 +154,8 @@ pub enum Phase {
     Condition,
     /// A function handed over with `defer`.
     Deferred,
+    /// A listener: to the events of this Rust type, or to the named events of this name.
+    Event(Arc<str>),
 }
 
 impl fmt::Display for Phase {
@@ -165,6 +167,7 @@ impl fmt::Display for Phase {
             Self::Shutdown => f.write_str("shutdown"),
             Self::Condition => f.write_str("run condition"),
             Self::Deferred => f.write_str("deferred function"),
+            Self::Event(event) => write!(f, "listener to \"{event}\""),
         }
     }
 }
@@ -299,6 +302,34 @@ pub enum SystemError {
         expected: &'static str,
         /// The type of the system.
         found: &'static str,
+    },
+    /// The listener's callback takes a system of another Rust type.
+    #[error(
+        "{origin}: the listener to \"{event}\" is for a {expected}, but system \"{system}\" is a {found}"
+    )]
+    ListenerType {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// The handle of the system.
+        system: Arc<str>,
+        /// The type or the name of the events.
+        event: Arc<str>,
+        /// The type that the callback takes.
+        expected: &'static str,
+        /// The type of the system.
+        found: &'static str,
+    },
+    /// A queued listener is called just before its system's update, and a storage system has none.
+    #[error(
+        "{origin}: system \"{system}\" is never updated, so it cannot have a queued listener to \"{event}\""
+    )]
+    QueuedOnStorage {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// The handle of the system.
+        system: Arc<str>,
+        /// The type or the name of the events.
+        event: Arc<str>,
     },
     /// No system of this handle or key is registered.
     #[error("{origin}: system {system} not found")]

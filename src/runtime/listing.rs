@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::Context;
+use super::policy::Policy;
 use super::system::{SystemKey, Which};
 use super::unit::{OwnState, flag};
 use crate::message::Mailbox;
@@ -116,7 +117,25 @@ impl<'a> SystemInfo<'a> {
         self.own.updates
     }
 
-    /// The number of failures in `initialize`, `update`, timers and the run condition.
+    /// What part it takes in a pass.
+    pub fn policy(&self) -> Policy {
+        self.own.cold.policy
+    }
+
+    /// What its listeners listen to, in the order in which they were added: Rust types, and names of named events.
+    pub fn listens_to(&self) -> impl Iterator<Item = Arc<str>> + use<'a> {
+        let listeners = &self.own.cold.listeners;
+        listeners.iter().map(|listening| listening.label.text())
+    }
+
+    /// How many events its listeners have missed, because they were behind by more than the limit. Counted when it is
+    /// their turn.
+    pub fn missed_events(&self) -> u64 {
+        let listeners = &self.own.cold.listeners;
+        listeners.iter().map(|listening| listening.missed).sum()
+    }
+
+    /// The number of failures in `initialize`, `update`, timers, listeners and the run condition.
     pub fn failures(&self) -> u64 {
         self.own.cold.failures
     }

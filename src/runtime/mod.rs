@@ -1,6 +1,7 @@
 //! Floor 5: systems, the pass that runs them, containers and their manager.
 
 mod body;
+mod channels;
 mod claim;
 mod container;
 mod context;
@@ -8,6 +9,8 @@ mod deferred;
 mod ending;
 mod error;
 mod export;
+mod hearing;
+mod listener;
 mod listing;
 mod manager;
 #[cfg(all(test, any(loom, shuttle)))]
@@ -16,10 +19,12 @@ mod order;
 mod own;
 mod owned;
 mod pass;
+mod policy;
 mod registration;
 mod registry;
 mod rest;
 mod running;
+mod sending;
 mod settings;
 mod shared;
 mod system;
@@ -34,12 +39,15 @@ pub use deferred::{Ticket, TicketError};
 pub use error::{
     AccessError, ContainerError, Failure, Phase, StartError, SystemError, UpdateError,
 };
+pub use listener::Listener;
 pub use listing::{SystemInfo, Systems};
 pub use manager::{ECS, Manager, ManagerRef};
 pub use own::Own;
 pub use owned::OwnedContainer;
+pub use policy::Policy;
 pub use registration::{IntoRegistration, Register, Registration, system};
 pub use registry::Registered;
+pub use sending::EventSender;
 pub use shared::StopOutcome;
 pub use system::{FnSystem, System, SystemKey, SystemResult, Which};
 pub use timer::Timer;

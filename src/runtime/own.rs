@@ -357,7 +357,7 @@ pub(crate) fn add_timer(
     let origin = || Origin::new(Some(&shared.handle), "add_timer");
     let checked = timer.check(&origin, &own.cold.handle, own.cold.of);
     let checked = checked.and_then(|length| {
-        if runs && own.elapsed.is_measured() {
+        if runs && own.elapsed.is_measured() && !own.cold.in_root_step {
             return Ok((length, own.elapsed.now()));
         }
         let now = read(&own.clock, &own.cold.handle, shared, "add_timer")?;

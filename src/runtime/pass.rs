@@ -1,4 +1,4 @@
-//! One pass: deferred functions, start-up step, updates in order.
+//! One pass: deferred functions, events, start-up step, updates in order.
 //!
 //! The loop goes over positions of the order up to the length at its beginning. User code changes the order only by
 //! leaving tombstones, by putting a replacement in a position, and by appending; so an index stays good, and nothing is
@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use super::body::{Body, Site, split};
+use super::hearing::hear_queued;
+use super::policy::Policy;
 use super::rest::Mode;
 use super::shared::Shared;
 use super::system::System;
@@ -25,6 +27,7 @@ impl Body {
             self.settle_all();
             self.rest.mode = Mode::Pass;
             let end = self.rest.order.len();
+            self.deliver_events(shared)?;
             self.start_up(end, shared)?;
             self.update_all(end, shared)
         });
@@ -92,6 +95,8 @@ impl Body {
         if !std::mem::take(&mut self.rest.unstarted) {
             return Ok(());
         }
+        // What a listener has registered is left to the next pass.
+        self.rest.unstarted = !self.rest.new.is_empty();
         for position in 0..end {
             if self.is_stopping(shared) {
                 break;
@@ -137,7 +142,11 @@ impl Body {
             let now = read_clock(&mut unit.own)?;
             if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
                 shared.running.note(slot);
-                update(unit, &mut site, now, &mark)?;
+                if plain {
+                    update(unit, &mut site, now, &mark)?;
+                } else {
+                    update_special(unit, &mut site, now, &mark)?;
+                }
             }
         }
         // What was sent during the start-up step to a system registered in it waits behind a ring that is forgotten by
@@ -162,10 +171,10 @@ fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Whether a unit that is due is switched on and its run condition holds.
+/// Whether a unit that is due is one to be updated, is switched on, and its run condition holds.
 #[cold]
 fn may_run(own: &mut OwnState, world: &World) -> Result<bool, Failure> {
-    if own.is(flag::OFF) {
+    if own.is(flag::OFF) || own.cold.policy == Policy::Storage {
         return Ok(false);
     }
     let Some(condition) = &mut own.cold.condition else {
@@ -192,23 +201,55 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     if unit.own.is(flag::LEAVING) || site.is_stopping() {
         return Ok(());
     }
+    if unit.own.cold.policy == Policy::Storage {
+        return Ok(());
+    }
     unit.own.cold.inbox.collect();
     let now = read_clock(&mut unit.own)?;
     let _runs = site.shared.running.enter(unit.own.cold.key.slot as usize);
-    update(unit, site, now, &Mark::enter())
+    update_special(unit, site, now, &Mark::enter())
 }
 
 /// One update: elapsed time, timers, `update`, all from one clock reading.
 #[inline]
 fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
+    if begin(unit, site, now, mark)? {
+        run(unit, site, mark)
+    } else {
+        Ok(())
+    }
+}
+
+/// As [`update`], of a unit that may have queued listeners.
+fn update_special(
+    unit: &mut Unit,
+    site: &mut Site<'_>,
+    now: u64,
+    mark: &Mark,
+) -> Result<(), Failure> {
+    let goes_on = begin(unit, site, now, mark)?;
+    if goes_on && (!unit.own.is(flag::SPECIAL) || hear_queued(unit, site, mark)?) {
+        run(unit, site, mark)
+    } else {
+        Ok(())
+    }
+}
+
+/// Measures the time and fires the timers. Tells whether the update goes on.
+#[inline]
+fn begin(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<bool, Failure> {
     let Unit { system, own } = unit;
     own.elapsed.measure(now, own.timing.interval_micros());
     if own.timers.may_be_due(own.elapsed.now()) {
-        let goes_on = fire(&mut **system, own, site, mark)?;
-        if !goes_on {
-            return Ok(());
-        }
+        fire(&mut **system, own, site, mark)
+    } else {
+        Ok(true)
     }
+}
+
+#[inline]
+fn run(unit: &mut Unit, site: &mut Site<'_>, mark: &Mark) -> Result<(), Failure> {
+    let Unit { system, own } = unit;
     own.updates += 1;
     let mut cx = site.context(own);
     match unit::call_under(mark, || system.update(&mut cx)) {

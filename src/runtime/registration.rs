@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::SystemError;
 use super::context::Context;
+use super::listener::Listener;
+use super::policy::Policy;
 use super::system::{FnSystem, System, SystemResult, SystemType};
 use super::timer::Timer;
 use super::unit::Condition;
@@ -56,10 +60,12 @@ pub(crate) struct Parts {
     pub(crate) condition: Option<Condition>,
     pub(crate) off: bool,
     pub(crate) lines: Vec<HeldLines>,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) policy: Policy,
 }
 
 impl Parts {
-    /// The first fault, in the order of the tables: the handle, the interval, the timers.
+    /// The first fault, in the order of the tables: the handle, the interval, the timers, the listeners.
     pub(crate) fn check(
         &self,
         origin: &dyn Fn() -> Origin,
@@ -80,7 +86,11 @@ impl Parts {
         }
         self.timers
             .iter()
-            .try_for_each(|timer| timer.check(origin, handle, of).map(drop))
+            .try_for_each(|timer| timer.check(origin, handle, of).map(drop))?;
+        let updated = self.policy != Policy::Storage;
+        self.listeners
+            .iter()
+            .try_for_each(|listener| listener.check(origin, handle, of, updated))
     }
 
     /// Drops what was refused piece by piece, each user value by itself: two panics in one piece would abort.
@@ -89,8 +99,12 @@ impl Parts {
             timers,
             condition,
             lines,
+            listeners,
             ..
         } = self;
+        for listener in listeners {
+            let _ = user::release(listener);
+        }
         for timer in timers {
             let _ = user::release(timer);
         }
@@ -161,6 +175,135 @@ impl<S: System> Registration<S> {
     #[must_use]
     pub fn timer(mut self, timer: Timer) -> Self {
         self.parts.timers.push(timer);
+        self
+    }
+
+    /// Calls the system with each event of a type, in the root step of the pass that delivers it. See [`Listener`].
+    ///
+    /// ```
+    /// use ecs::{Context, OwnedContainer, Register, System, SystemResult};
+    ///
+    /// struct Hit(u32);
+    ///
+    /// #[derive(Default)]
+    /// struct Score { points: u32 }
+    /// impl System for Score {
+    ///     fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) }
+    /// }
+    ///
+    /// let main = OwnedContainer::new("main")?;
+    /// let mut claim = main.claim()?;
+    /// claim.add_system(Score::default().named("score").listen::<Hit>(|score, _, hit| {
+    ///     score.points += hit.0;
+    ///     Ok(())
+    /// }))?;
+    /// claim.update()?; // starts the system
+    /// main.send_event(Hit(3));
+    /// claim.update()?;
+    /// assert_eq!(claim.system::<Score>("score").unwrap().points, 3);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    #[must_use]
+    pub fn listen<E: Send + Sync + 'static>(
+        self,
+        callback: impl FnMut(&mut S, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Self {
+        self.listener(Listener::to_for(callback))
+    }
+
+    /// Calls the system with each event of a type, just before its update. See [`Listener::queued`].
+    ///
+    /// ```
+    /// # use ecs::{Context, OwnedContainer, Register, System, SystemResult};
+    /// struct Hit(u32);
+    /// # #[derive(Default)]
+    /// # struct Score { points: u32 }
+    /// # impl System for Score { fn update(&mut self, _: &mut Context<'_>) -> SystemResult { Ok(()) } }
+    ///
+    /// # let main = OwnedContainer::new("main")?;
+    /// # let mut claim = main.claim()?;
+    /// let score = Score::default().named("score").every_pass();
+    /// claim.add_system(score.listen_queued(|score, _, hit: &Hit| {
+    ///     score.points += hit.0;
+    ///     Ok(())
+    /// }))?;
+    /// main.send_event(Hit(3));
+    /// claim.update()?; // starts the system, then it is its turn
+    /// assert_eq!(claim.system::<Score>("score").unwrap().points, 3);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    #[must_use]
+    pub fn listen_queued<E: Send + Sync + 'static>(
+        self,
+        callback: impl FnMut(&mut S, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Self {
+        self.listener(Listener::to_for(callback).queued())
+    }
+
+    /// Calls the system with each [named event](crate::NamedEvent) of a name, in the root step of the pass that
+    /// delivers it.
+    ///
+    /// ```
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// # main.set_silent();
+    /// main.claim()?.add_system(ecs::system("mouse", |_| Ok(())).listen_named(
+    ///     "OnMouseClick",
+    ///     |_, cx, click| {
+    ///         cx.log(format!("clicked at {}", click["x"]));
+    ///         Ok(())
+    ///     },
+    /// ))?;
+    /// main.send_named_event("OnMouseClick", ecs::json!({ "x": 3 }));
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    #[must_use]
+    pub fn listen_named(
+        self,
+        name: impl Into<Arc<str>>,
+        callback: impl FnMut(&mut S, &mut Context<'_>, &Value) -> SystemResult + Send + 'static,
+    ) -> Self {
+        self.listener(Listener::to_named_for(name, callback))
+    }
+
+    /// Calls the system with each [named event](crate::NamedEvent) of a name, just before its update.
+    #[must_use]
+    pub fn listen_named_queued(
+        self,
+        name: impl Into<Arc<str>>,
+        callback: impl FnMut(&mut S, &mut Context<'_>, &Value) -> SystemResult + Send + 'static,
+    ) -> Self {
+        self.listener(Listener::to_named_for(name, callback).queued())
+    }
+
+    /// A listener made before.
+    #[must_use]
+    pub fn listener(mut self, listener: Listener) -> Self {
+        self.parts.listeners.push(listener);
+        self
+    }
+
+    /// What part the system takes in a pass; [`Policy::Sequential`] unless told otherwise.
+    ///
+    /// ```
+    /// use ecs::{OwnedContainer, Policy, SystemError};
+    ///
+    /// struct Hit(u32);
+    ///
+    /// let main = OwnedContainer::new("main")?;
+    /// let mut claim = main.claim()?;
+    /// let storage = || ecs::system("hits", |_| Ok(())).policy(Policy::Storage);
+    /// let refused = claim.add_system(storage().listen_queued::<Hit>(|_, _, _| Ok(())));
+    /// assert!(matches!(refused, Err(SystemError::QueuedOnStorage { .. })));
+    /// claim.add_system(storage().listen::<Hit>(|_, _, _| Ok(())))?;
+    /// claim.update()?;
+    /// let context = claim.context();
+    /// let info = context.system_info("hits").unwrap();
+    /// assert_eq!((info.policy(), info.updates()), (Policy::Storage, 0));
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.parts.policy = policy;
         self
     }
 
@@ -243,6 +386,27 @@ pub trait Register: System + Sized {
         callback: impl FnMut(&mut Self, &mut Context<'_>) -> SystemResult + Send + 'static,
     ) -> Registration<Self> {
         Registration::new(self).timer_once(name, length, callback)
+    }
+
+    /// See [`Registration::listen`].
+    fn listen<E: Send + Sync + 'static>(
+        self,
+        callback: impl FnMut(&mut Self, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Registration<Self> {
+        Registration::new(self).listen(callback)
+    }
+
+    /// See [`Registration::listen_queued`].
+    fn listen_queued<E: Send + Sync + 'static>(
+        self,
+        callback: impl FnMut(&mut Self, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Registration<Self> {
+        Registration::new(self).listen_queued(callback)
+    }
+
+    /// See [`Registration::policy`].
+    fn policy(self, policy: Policy) -> Registration<Self> {
+        Registration::new(self).policy(policy)
     }
 
     /// See [`Registration::run_if`].

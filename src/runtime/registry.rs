@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::SystemError;
 use super::context::{Context, Lent};
+use super::listener::Listener;
 use super::own::{self, Own};
+use super::policy::Policy;
 use super::registration::{IntoRegistration, Parts, Registration};
 use super::rest::Mode;
 use super::system::{System, SystemKey, SystemType, Which};
@@ -101,7 +103,13 @@ impl Context<'_> {
             } else {
                 0
             }
-            | if in_pass { flag::NEW } else { 0 };
+            | if in_pass { flag::NEW } else { 0 }
+            | if parts.policy == Policy::Storage || parts.listeners.iter().any(Listener::is_queued)
+            {
+                flag::SPECIAL
+            } else {
+                0
+            };
         let mut timers = TimerSet::new();
         for Timer {
             name,
@@ -114,6 +122,11 @@ impl Context<'_> {
             timers.add(name, to_micros(length).unwrap_or(0), repeats, callback, now);
         }
         let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
+        let policy = parts.policy;
+        self.lent.rest.hearing.stale |= !parts.listeners.is_empty();
+        let logs = self.world.events_mut();
+        let listeners = parts.listeners.into_iter();
+        let listeners: Vec<_> = listeners.map(|listener| listener.register(logs)).collect();
         let replaced = self
             .lent
             .rest
@@ -133,6 +146,9 @@ impl Context<'_> {
                 condition,
                 failures: 0,
                 marks: RemovalMarks::default(),
+                policy,
+                listeners,
+                in_root_step: false,
             });
             let timing = Timing::from_micros(interval, now);
             let elapsed = Elapsed::new(now, interval);
@@ -217,6 +233,7 @@ impl Context<'_> {
             return;
         };
         own.flags |= flag::LEAVING;
+        let listened = !own.cold.listeners.is_empty();
         if replaced {
             own.cold.inbox.close();
             let handle = Arc::clone(&own.cold.handle);
@@ -232,6 +249,7 @@ impl Context<'_> {
             self.lent.rest.index.remove(&handle);
             self.lent.rest.order.remove(position);
         }
+        self.lent.rest.hearing.stale |= listened;
         if self.lent.rest.mode == Mode::Idle {
             self.release(key.slot);
         } else {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use ahash::AHashMap;
 
+use super::channels::Hearing;
 use super::deferred::Deferred;
 use super::order::Order;
 use super::system::{SystemKey, sealed};
 use super::unit::Slot;
+use crate::event::SentEvents;
 use crate::time::SharedClock;
 
 /// What of the body is lent whole to every context.
@@ -40,6 +42,9 @@ pub(crate) struct Rest {
     pub(crate) stoppable: bool,
     pub(crate) clock: SharedClock,
     pub(crate) batch: Vec<Deferred>,
+    /// Events on their way from the inlet to the world. Empty in between; keeps its memory.
+    pub(crate) sent: SentEvents,
+    pub(crate) hearing: Hearing,
 }
 
 /// Whether changes to the systems take effect at once, or at the end of what is running.

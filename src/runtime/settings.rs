@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use super::SystemError;
 use super::context::Context;
+use super::listener::Listener;
 use super::own;
+use super::policy::Policy;
 use super::system::Which;
 use super::timer::Timer;
 use super::unit::flag;
+use crate::base::origin::Origin;
 use crate::base::user;
 use crate::time::SharedClock;
 use crate::world::World;
@@ -35,6 +38,38 @@ impl Context<'_> {
         if let Ok(own) = self.named_own(which, "clear_timer") {
             own::clear_timer(own, name);
         }
+    }
+
+    /// Adds a listener to any system of the container. It hears what is delivered from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`SystemError`]: there is no such system, the callback takes a system of another type, or the listener is queued
+    /// and the system is never updated. Nothing is added then.
+    pub fn add_listener(
+        &mut self,
+        which: impl Which,
+        listener: Listener,
+    ) -> Result<(), SystemError> {
+        let shared = self.shared;
+        let own = match self.named_own(which, "add_listener") {
+            Ok(own) => own,
+            Err(error) => return user::refuse(listener, error),
+        };
+        let origin = || Origin::new(Some(&shared.handle), "add_listener");
+        let updated = own.cold.policy != Policy::Storage;
+        let key = own.cold.key;
+        if let Err(error) = listener.check(&origin, &own.cold.handle, own.cold.of, updated) {
+            return user::refuse(listener, error);
+        }
+        let queued = listener.is_queued();
+        let listening = listener.register(self.world.events_mut());
+        if let Some(own) = self.own_mut(key) {
+            own.cold.listeners.push(listening);
+            own.flags |= if queued { flag::SPECIAL } else { 0 };
+        }
+        self.lent.rest.hearing.stale = true;
+        Ok(())
     }
 
     /// Changes the interval of a system. The next update is due one new interval after the last one was.

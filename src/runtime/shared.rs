@@ -15,6 +15,7 @@ use crate::base::lock::checker;
 use crate::base::lock::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use crate::base::user;
 use crate::base::uuid::Uuid;
+use crate::event::Inlet;
 use crate::lifecycle::{Caller, Lifecycle, Place, Refused, Release, Start, Stop};
 use crate::log::Logger;
 use crate::message::{MessageLimits, Routes};
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) manager: Option<ManagerRef>,
     pub(crate) routes: Arc<Routes>,
     pub(crate) deferred: Queue,
+    pub(crate) inlet: Inlet,
     pub(crate) logger: Logger,
     pub(crate) running: Running,
     /// Stored under `life` together with the protocol's own flag; read without it as a hint.
@@ -81,6 +83,7 @@ impl Shared {
             id: Uuid::new(),
             manager,
             deferred: Queue::new(),
+            inlet: Inlet::new(),
             logger: Logger::standard(),
             running: Running::new(),
             stop: AtomicBool::new(false),
@@ -97,6 +100,10 @@ impl Shared {
     #[inline]
     pub(crate) fn stop_hint(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn stop_flag(&self) -> &AtomicBool {
+        &self.stop
     }
 
     /// Under the life lock.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::error::{Failure, Phase};
+use super::listener::Listening;
+use super::policy::Policy;
 use super::system::{System, SystemKey, SystemResult, SystemType};
 use crate::base::BoxError;
 use crate::base::user::{self, Mark};
@@ -56,6 +58,10 @@ pub(crate) struct Cold {
     pub(crate) condition: Option<Condition>,
     pub(crate) failures: u64,
     pub(crate) marks: RemovalMarks,
+    pub(crate) policy: Policy,
+    pub(crate) listeners: Vec<Listening>,
+    /// A listener is being called before the updates: the last clock reading is an old one.
+    pub(crate) in_root_step: bool,
 }
 
 /// The states of a unit, as bits: a unit that the pass may update without a second look has exactly `STARTED`.
@@ -72,6 +78,8 @@ pub(crate) mod flag {
     pub(crate) const LEAVING: u8 = 16;
     /// `shutdown` was called.
     pub(crate) const SHUT: u8 = 32;
+    /// It has queued listeners, or is never updated: `cold` tells.
+    pub(crate) const SPECIAL: u8 = 64;
 }
 
 impl OwnState {
@@ -137,6 +145,9 @@ pub(crate) fn release(unit: Unit) {
     }
     let _ = user::release(system);
     let _ = user::release(own.cold.condition.take());
+    for listening in own.cold.listeners.drain(..) {
+        listening.release();
+    }
     let _ = user::release(own);
 }
 

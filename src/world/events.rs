@@ -162,15 +162,19 @@ impl World {
         self.events.set_limit::<E>(limit);
     }
 
+    /// A number that no other world of the process has.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.store.id()
+    }
+
     /// The logs, for the runtime and for systems that share the world.
     #[inline]
-    #[allow(dead_code, reason = "for the runtime, which follows")]
     pub(crate) fn events(&self) -> &EventLogs {
         &self.events
     }
 
     #[inline]
-    #[allow(dead_code, reason = "for the runtime, which follows")]
     pub(crate) fn events_mut(&mut self) -> &mut EventLogs {
         &mut self.events
     }

@@ -42,6 +42,7 @@ const RULES: Rules = Rules {
         ("runtime/system.rs", "runtime/context.rs"),
         ("runtime/unit.rs", "runtime/context.rs"),
         ("runtime/timer.rs", "runtime/context.rs"),
+        ("runtime/listener.rs", "runtime/context.rs"),
         ("runtime/deferred.rs", "runtime/context.rs"),
         // The protocol hands over the body, whose contexts name the container.
         ("runtime/shared.rs", "runtime/body.rs"),

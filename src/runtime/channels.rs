@@ -1,0 +1,20 @@
+//! Which listeners are to be called with the events of which log.
+
+use super::system::SystemKey;
+use crate::event::LogNumber;
+
+/// The listeners that the root step calls, by log.
+#[derive(Default)]
+pub(crate) struct Hearing {
+    /// The world in whose logs the listeners stand.
+    pub(crate) world: u64,
+    /// The listeners or the systems have changed since the channels were made.
+    pub(crate) stale: bool,
+    pub(crate) channels: Vec<Channel>,
+}
+
+pub(crate) struct Channel {
+    pub(crate) log: LogNumber,
+    /// System and number of the listener there, in the order of the systems.
+    pub(crate) listeners: Vec<(SystemKey, usize)>,
+}

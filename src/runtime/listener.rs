@@ -1,0 +1,352 @@
+//! Listeners on their way to a system, and what the system keeps of them.
+
+use std::any::{Any, TypeId, type_name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use super::SystemError;
+use super::context::Context;
+use super::system::{System, SystemResult, SystemType};
+use crate::base::origin::Origin;
+use crate::base::user;
+use crate::event::{Batch, EventLogs, LogNumber, NamedEvent};
+
+/// An event whose type is forgotten.
+pub(crate) type AnyEvent = dyn Any + Send + Sync;
+
+/// What is called with an event.
+pub(crate) type Callback =
+    Box<dyn FnMut(&mut dyn System, &mut Context<'_>, &AnyEvent) -> SystemResult + Send>;
+
+/// What a system is to be called with when an event of a type arrives, before it belongs to the system.
+///
+/// A listener is called in the root step of the pass that delivers the event: after the deferred functions, before the
+/// start-up step and all updates, whether its system is due or not, switched on or not. A [queued](Self::queued) one is
+/// called in its system's own place in the order, just before its update. Either gets each event that is delivered
+/// while it is registered exactly once, those of all types in the order sent.
+///
+/// ```
+/// use ecs::Listener;
+///
+/// struct Hit { damage: u32 }
+///
+/// let listener = Listener::to::<Hit>(|cx, hit| {
+///     cx.log(format!("{} points", hit.damage));
+///     Ok(())
+/// });
+/// # let main = ecs::OwnedContainer::new("main")?;
+/// # main.set_silent();
+/// let mut claim = main.claim()?;
+/// claim.add_system(ecs::system("log", |_| Ok(())))?;
+/// claim.context().add_listener("log", listener)?;
+/// # Ok::<(), ecs::BoxError>(())
+/// ```
+#[must_use = "a listener does nothing until it belongs to a system"]
+pub struct Listener {
+    subscribe: fn(&mut EventLogs) -> (LogNumber, Arc<AtomicU64>),
+    label: Label,
+    queued: bool,
+    callback: Callback,
+    /// The system type that the callback takes.
+    takes: Option<(TypeId, &'static str)>,
+}
+
+/// What is listened to: a type, or the events of a name.
+#[derive(Clone)]
+pub(crate) enum Label {
+    Type(&'static str),
+    Name(Arc<str>),
+}
+
+impl Label {
+    pub(crate) fn text(&self) -> Arc<str> {
+        match self {
+            Self::Type(name) => (*name).into(),
+            Self::Name(name) => Arc::clone(name),
+        }
+    }
+}
+
+impl Listener {
+    /// A listener to the events of a type.
+    pub fn to<E: Send + Sync + 'static>(
+        mut callback: impl FnMut(&mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Self {
+        Self::typed::<E>(None, Box::new(move |_, cx, event| callback(cx, of(event)?)))
+    }
+
+    /// As [`to`](Self::to), with a callback that reaches the fields of its system.
+    pub fn to_for<S: System, E: Send + Sync + 'static>(
+        mut callback: impl FnMut(&mut S, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
+    ) -> Self {
+        let takes = Some((TypeId::of::<S>(), type_name::<S>()));
+        let callback: Callback =
+            Box::new(move |system, cx, event| callback(inner(system)?, cx, of(event)?));
+        Self::typed::<E>(takes, callback)
+    }
+
+    /// A listener to the [named events](NamedEvent) of one name.
+    ///
+    /// ```
+    /// # let main = ecs::OwnedContainer::new("main")?;
+    /// # main.set_silent();
+    /// let listener = ecs::Listener::to_named("OnMouseClick", |cx, click| {
+    ///     cx.log(format!("clicked at {}", click["x"]));
+    ///     Ok(())
+    /// });
+    /// main.claim()?.add_system(ecs::system("log", |_| Ok(())).listener(listener.queued()))?;
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    pub fn to_named(
+        name: impl Into<Arc<str>>,
+        mut callback: impl FnMut(&mut Context<'_>, &Value) -> SystemResult + Send + 'static,
+    ) -> Self {
+        Self::to(move |cx, event: &NamedEvent| callback(cx, event.payload())).with_name(name.into())
+    }
+
+    /// As [`to_named`](Self::to_named), with a callback that reaches the fields of its system.
+    pub fn to_named_for<S: System>(
+        name: impl Into<Arc<str>>,
+        mut callback: impl FnMut(&mut S, &mut Context<'_>, &Value) -> SystemResult + Send + 'static,
+    ) -> Self {
+        Self::to_for(move |system: &mut S, cx, event: &NamedEvent| {
+            callback(system, cx, event.payload())
+        })
+        .with_name(name.into())
+    }
+
+    /// The listener is called in its system's own place in the order, just before its update, with the events that were
+    /// delivered until then. While the system is not due, switched off, or its run condition does not hold, events
+    /// wait, as many as [`World::set_event_limit`](crate::World::set_event_limit) says.
+    pub fn queued(mut self) -> Self {
+        self.queued = true;
+        self
+    }
+
+    fn typed<E: Send + Sync + 'static>(
+        takes: Option<(TypeId, &'static str)>,
+        callback: Callback,
+    ) -> Self {
+        Self {
+            subscribe: EventLogs::listen::<E>,
+            label: Label::Type(type_name::<E>()),
+            queued: false,
+            callback,
+            takes,
+        }
+    }
+
+    fn with_name(mut self, name: Arc<str>) -> Self {
+        self.label = Label::Name(name);
+        self
+    }
+
+    pub(crate) fn is_queued(&self) -> bool {
+        self.queued
+    }
+
+    /// Whether it fits a system of this type, that is updated or is not.
+    pub(crate) fn check(
+        &self,
+        origin: &dyn Fn() -> Origin,
+        handle: &Arc<str>,
+        of: SystemType,
+        updated: bool,
+    ) -> Result<(), SystemError> {
+        match self.takes {
+            Some((id, expected)) if id != of.id => Err(SystemError::ListenerType {
+                origin: origin(),
+                system: Arc::clone(handle),
+                event: self.label.text(),
+                expected,
+                found: of.name,
+            }),
+            _ if self.queued && !updated => Err(SystemError::QueuedOnStorage {
+                origin: origin(),
+                system: Arc::clone(handle),
+                event: self.label.text(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The listener as its system keeps it. It hears what is delivered from now on.
+    pub(crate) fn register(self, logs: &mut EventLogs) -> Listening {
+        let (log, cursor) = (self.subscribe)(logs);
+        Listening {
+            log,
+            cursor,
+            until: 0,
+            missed: 0,
+            subscribe: self.subscribe,
+            label: self.label,
+            queued: self.queued,
+            callback: Some(self.callback),
+        }
+    }
+}
+
+fn of<E: 'static>(event: &AnyEvent) -> Result<&E, &'static str> {
+    event
+        .downcast_ref()
+        .ok_or("the event is of another type than its log")
+}
+
+fn inner<S: System>(system: &mut dyn System) -> Result<&mut S, &'static str> {
+    let system: &mut dyn Any = system;
+    // Checked when the listener was added.
+    system
+        .downcast_mut()
+        .ok_or("the listener belongs to a system of another type")
+}
+
+/// A registered listener.
+pub(crate) struct Listening {
+    pub(crate) log: LogNumber,
+    cursor: Arc<AtomicU64>,
+    /// The number after the last event that it gets in this turn.
+    until: u64,
+    /// Events it should have got, and did not, because it was behind by more than the limit.
+    pub(crate) missed: u64,
+    subscribe: fn(&mut EventLogs) -> (LogNumber, Arc<AtomicU64>),
+    pub(crate) label: Label,
+    pub(crate) queued: bool,
+    /// Taken out while it is called.
+    callback: Option<Callback>,
+}
+
+impl Listening {
+    /// The world is another one: hears what that one delivers from now on.
+    pub(crate) fn move_to(&mut self, logs: &mut EventLogs) {
+        (self.log, self.cursor) = (self.subscribe)(logs);
+    }
+
+    /// A turn begins: what is readable now is for it, what is delivered meanwhile is not.
+    pub(crate) fn begin(&mut self, logs: &EventLogs) {
+        let (first, end) = logs.readable(self.log);
+        self.skip_to(first);
+        self.until = end;
+    }
+
+    /// What is before `number` is gone.
+    fn skip_to(&mut self, number: u64) {
+        let missed = number.saturating_sub(self.place());
+        if missed > 0 {
+            self.missed += missed;
+            self.cursor.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of the next event it has not got.
+    pub(crate) fn place(&self) -> u64 {
+        self.cursor.load(Ordering::Relaxed)
+    }
+
+    /// The number after the last one that it gets in this turn.
+    pub(crate) fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// Whether it is to be called with an event, which counts as received from here on.
+    pub(crate) fn receives(&mut self, number: u64, event: &AnyEvent) -> bool {
+        if self.place() > number || number >= self.until {
+            return false;
+        }
+        self.skip_to(number);
+        self.cursor.store(number + 1, Ordering::Relaxed);
+        match &self.label {
+            Label::Type(_) => true,
+            Label::Name(name) => event
+                .downcast_ref()
+                .is_some_and(|event: &NamedEvent| event.name() == &**name),
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Option<Callback> {
+        self.callback.take()
+    }
+
+    pub(crate) fn put_back(&mut self, callback: Callback) {
+        self.callback = Some(callback);
+    }
+
+    pub(crate) fn release(self) {
+        let _ = user::release(self);
+    }
+}
+
+/// Consecutive events of one log, which come before all events of other logs that are to be heard.
+pub(crate) struct Stretch {
+    pub(crate) log: LogNumber,
+    from: u64,
+    to: u64,
+    first: u64,
+    batch: Option<Arc<dyn Batch>>,
+}
+
+impl Drop for Stretch {
+    fn drop(&mut self) {
+        // A listener may have dropped the world: then the events go here.
+        let _ = user::release(self.batch.take());
+    }
+}
+
+impl Stretch {
+    /// The stretch to be heard next, of candidates that are each a log, the number of the next event, and the number
+    /// after the last one. `None`: there is nothing left.
+    pub(crate) fn next(
+        logs: &EventLogs,
+        candidates: impl Iterator<Item = (LogNumber, u64, u64)>,
+    ) -> Option<Self> {
+        let mut best: Option<(u64, LogNumber, u64, u64)> = None;
+        // The place of the first event of another log.
+        let mut bound = u64::MAX;
+        for (log, from, to) in candidates {
+            // A delivery that a listener has asked for may have dropped events beyond the limit.
+            let from = from.max(logs.readable(log).0);
+            if from >= to {
+                continue;
+            }
+            let stamp = logs.stamp(log, from);
+            match &mut best {
+                Some((least, of, start, end)) if *of == log => {
+                    // Listeners of one log that stand at different places.
+                    *least = stamp.min(*least);
+                    *start = from.min(*start);
+                    *end = to.max(*end);
+                }
+                Some((least, ..)) if stamp >= *least => bound = bound.min(stamp),
+                _ => {
+                    if let Some((least, ..)) = best {
+                        bound = bound.min(least);
+                    }
+                    best = Some((stamp, log, from, to));
+                }
+            }
+        }
+        let (_, log, from, end) = best?;
+        let mut to = if bound == u64::MAX { end } else { from + 1 };
+        while to < end && logs.stamp(log, to) < bound {
+            to += 1;
+        }
+        Some(Self {
+            log,
+            from,
+            to,
+            first: logs.readable(log).0,
+            batch: Some(logs.batch(log)?),
+        })
+    }
+
+    pub(crate) fn numbers(&self) -> std::ops::Range<u64> {
+        self.from..self.to
+    }
+
+    pub(crate) fn event(&self, number: u64) -> Option<&AnyEvent> {
+        self.batch
+            .as_ref()?
+            .get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+}
