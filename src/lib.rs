@@ -36,11 +36,11 @@ pub use query::mutable::{Mut, MutRows, MutSlice};
 pub use query::prepared::{Prepared, View};
 pub use query::state::QueryStatistics;
 pub use runtime::{
-    AccessError, Claim, Container, ContainerError, ContainerState, Context, ECS, EventSender,
-    Failure, FnSystem, IntoRegistration, Listener, Manager, ManagerRef, Own, OwnedContainer, Phase,
-    Policy, Register, Registered, Registration, StartError, StopOutcome, System, SystemError,
-    SystemInfo, SystemKey, SystemResult, Systems, Ticket, TicketError, Timer, UpdateError, Which,
-    system,
+    AccessError, Claim, CommitPoint, Container, ContainerError, ContainerState, Context, ECS,
+    EventSender, Failure, FnSystem, IntoRegistration, Listener, Manager, ManagerRef, Own,
+    OwnedContainer, Phase, Policy, Register, Registered, Registration, StartError, StopOutcome,
+    System, SystemError, SystemInfo, SystemKey, SystemResult, Systems, Ticket, TicketError, Timer,
+    UpdateError, Which, system,
 };
 pub use serde_json::{Value, json};
 pub use store::bundle::{Bundle, ColumnBatch};

@@ -19,7 +19,7 @@ use super::shared::Shared;
 use super::system::{System, sealed};
 use super::unit::{self, OwnState, Slot, Unit, flag, shut};
 use crate::base::user;
-use crate::world::World;
+use crate::world::{NOBODY, World};
 
 pub(crate) struct Body {
     pub(crate) world: World,
@@ -126,9 +126,10 @@ impl Body {
         }
     }
 
-    /// A world that user code put in the old one's place belongs to this container from here on.
+    /// A world that user code put in the old one's place belongs to this container from here on. No system runs.
     pub(crate) fn adopt_world(&mut self, shared: &Shared) {
         self.world.set_container(&shared.handle);
+        self.world.set_author(NOBODY);
     }
 
     /// A stop was asked for that ends the pass in its middle.
@@ -189,8 +190,13 @@ impl Body {
             next += 1;
             self.units.append(&mut self.rest.pending);
             self.shut(slot as usize, shared);
+            let stops = |body: &Self| body.rest.mode == Mode::Pass && body.is_stopping(shared);
+            if !stops(self) {
+                // Before its slot is another system's. Like what fails in a shutdown, nothing more comes of it.
+                let _ = self.commit(shared);
+            }
             self.release(slot as usize);
-            if self.rest.mode == Mode::Pass && self.is_stopping(shared) {
+            if stops(self) {
                 // The teardown comes before any other user code (STOP-05), and releases the rest at its end.
                 self.rest.leaving.drain(..next);
                 return;
@@ -214,6 +220,7 @@ impl Body {
     pub(crate) fn shut(&mut self, slot: usize, shared: &Arc<Shared>) {
         if let Some((unit, mut site)) = self.split(slot, shared) {
             let _runs = shared.running.enter(slot);
+            site.world.set_author(slot);
             shut(unit, |own| site.context(own));
         }
     }
@@ -241,6 +248,7 @@ impl Body {
                 unit.own.cold.inbox.close();
             }
         }
+        let _ = self.commit(shared);
         self.finish(shared);
     }
 

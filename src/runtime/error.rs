@@ -156,6 +156,8 @@ pub enum Phase {
     Deferred,
     /// A listener: to the events of this Rust type, or to the named events of this name.
     Event(Arc<str>),
+    /// A command that the system had queued. See [`Commands`](crate::Commands).
+    Command,
 }
 
 impl fmt::Display for Phase {
@@ -168,6 +170,7 @@ impl fmt::Display for Phase {
             Self::Condition => f.write_str("run condition"),
             Self::Deferred => f.write_str("deferred function"),
             Self::Event(event) => write!(f, "listener to \"{event}\""),
+            Self::Command => f.write_str("command"),
         }
     }
 }
@@ -199,7 +202,17 @@ impl Failure {
         }))
     }
 
-    /// The handle of the system; of the container, if a deferred function failed.
+    /// This failure as an error of the system that meets it on its way.
+    pub(crate) fn pass_on(self) -> BoxError {
+        Box::new(Reported(self))
+    }
+
+    /// The failure of another system, which was logged under that one.
+    pub(crate) fn from_another(error: BoxError) -> Result<Self, BoxError> {
+        error.downcast::<Reported>().map(|reported| reported.0)
+    }
+
+    /// The handle of the system; of the container, if a deferred function failed, or a command that no system queued.
     pub fn handle(&self) -> &str {
         &self.0.handle
     }
@@ -248,6 +261,10 @@ impl Error for Failure {
         Some(&*self.0.error)
     }
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Reported(Failure);
 
 /// A system could not be registered or set up. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

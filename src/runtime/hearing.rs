@@ -169,6 +169,7 @@ impl Body {
             return Ok(());
         }
         let _runs = shared.running.enter(key.slot as usize);
+        site.world.set_author(key.slot as usize);
         own.cold.in_root_step = true;
         let outcome = call(&mut **system, own, &mut site, mark, listener, event);
         own.cold.in_root_step = false;

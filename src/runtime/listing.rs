@@ -135,7 +135,7 @@ impl<'a> SystemInfo<'a> {
         listeners.iter().map(|listening| listening.missed).sum()
     }
 
-    /// The number of failures in `initialize`, `update`, timers, listeners and the run condition.
+    /// The number of failures in `initialize`, `update`, timers, listeners, the run condition and queued commands.
     pub fn failures(&self) -> u64 {
         self.own.cold.failures
     }

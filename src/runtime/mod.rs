@@ -3,6 +3,7 @@
 mod body;
 mod channels;
 mod claim;
+mod commit;
 mod container;
 mod context;
 mod deferred;
@@ -33,6 +34,7 @@ mod timer;
 mod unit;
 
 pub use claim::Claim;
+pub use commit::CommitPoint;
 pub use container::{Container, ContainerState};
 pub use context::Context;
 pub use deferred::{Ticket, TicketError};

@@ -29,11 +29,12 @@ impl Body {
             let end = self.rest.order.len();
             self.deliver_events(shared)?;
             self.start_up(end, shared)?;
+            // What was queued so far is there for the first update.
+            self.commit_unless_stopping(shared)?;
             self.update_all(end, shared)
         });
         shared.running.nobody();
-        self.end(shared);
-        outcome
+        self.end(shared, outcome)
     }
 
     /// Runs the start-up step by itself.
@@ -43,8 +44,7 @@ impl Body {
         self.settle();
         self.rest.mode = Mode::Pass;
         let outcome = self.start_up(self.rest.order.len(), shared);
-        self.end(shared);
-        outcome
+        self.end(shared, outcome)
     }
 
     /// Updates one system, due or not; starts it before if need be.
@@ -53,17 +53,33 @@ impl Body {
         self.adopt_world(shared);
         self.settle();
         self.rest.mode = Mode::Pass;
-        let outcome = match self.split(slot, shared) {
-            Some((unit, mut site)) => update_now(unit, &mut site),
-            None => Ok(()),
-        };
-        self.end(shared);
-        outcome
+        let started = self.split(slot, shared);
+        let outcome = started
+            .map_or(Ok(()), |(unit, mut site)| start(unit, &mut site))
+            .and_then(|()| self.commit_unless_stopping(shared))
+            .and_then(|()| match self.split(slot, shared) {
+                Some((unit, mut site)) => update_now(unit, &mut site),
+                None => Ok(()),
+            });
+        self.end(shared, outcome)
     }
 
-    fn end(&mut self, shared: &Arc<Shared>) {
+    /// Ends a pass or a part of one: what was asked for in it is done, also where it failed. When a stop ended it, the
+    /// teardown comes next, before any other user code (STOP-05), and does that.
+    fn end(&mut self, shared: &Arc<Shared>, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        let committed = self.commit_unless_stopping(shared);
         if !self.is_stopping(shared) {
             self.finish(shared);
+        }
+        outcome.and(committed)
+    }
+
+    #[inline]
+    fn commit_unless_stopping(&mut self, shared: &Arc<Shared>) -> Result<(), Failure> {
+        if self.world.has_commands() && !self.is_stopping(shared) {
+            self.commit(shared)
+        } else {
+            Ok(())
         }
     }
 
@@ -142,6 +158,7 @@ impl Body {
             let now = read_clock(&mut unit.own)?;
             if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
                 shared.running.note(slot);
+                site.world.set_author(slot);
                 if plain {
                     update(unit, &mut site, now, &mark)?;
                 } else {
@@ -163,7 +180,9 @@ fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     own.flags |= flag::STARTED;
-    let _runs = site.shared.running.enter(own.cold.key.slot as usize);
+    let slot = own.cold.key.slot as usize;
+    let _runs = site.shared.running.enter(slot);
+    site.world.set_author(slot);
     let mut cx = site.context(own);
     match unit::call(|| system.initialize(&mut cx)) {
         Ok(()) => Ok(()),
@@ -194,9 +213,8 @@ fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
     }
 }
 
-/// `update_system`: outside the order, due or not.
+/// `update_system` after the start: outside the order, due or not.
 fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
-    start(unit, site)?;
     // Its `initialize` may have removed it, or asked for a stop.
     if unit.own.is(flag::LEAVING) || site.is_stopping() {
         return Ok(());
@@ -206,7 +224,9 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     }
     unit.own.cold.inbox.collect();
     let now = read_clock(&mut unit.own)?;
-    let _runs = site.shared.running.enter(unit.own.cold.key.slot as usize);
+    let slot = unit.own.cold.key.slot as usize;
+    let _runs = site.shared.running.enter(slot);
+    site.world.set_author(slot);
     update_special(unit, site, now, &Mark::enter())
 }
 

@@ -115,10 +115,11 @@ impl Parts {
 
 impl<S: System> Registration<S> {
     fn new(system: S) -> Self {
-        Self {
-            system,
-            parts: Parts::default(),
-        }
+        let parts = Parts {
+            interval: Some(S::default_interval()),
+            ..Parts::default()
+        };
+        Self { system, parts }
     }
 
     /// Gives the system a handle; without one a version 4 identifier is generated.

@@ -3,11 +3,13 @@
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::context::Context;
 use crate::base::BoxError;
+use crate::time::DEFAULT_INTERVAL;
 
 /// What all user code returns. An error is logged with the handle and ends the pass, as a panic does.
 pub type SystemResult = Result<(), BoxError>;
@@ -118,6 +120,14 @@ pub trait System: Any + Send {
     fn configure(&mut self, config: &Value) -> SystemResult {
         let _ = config;
         Ok(())
+    }
+
+    #[doc(hidden)]
+    fn default_interval() -> Duration
+    where
+        Self: Sized,
+    {
+        DEFAULT_INTERVAL
     }
 
     /// Describes the system as JSON, for the export of its container. The default is `{}`.

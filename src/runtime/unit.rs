@@ -104,6 +104,10 @@ impl OwnState {
     /// Logs what failed, once, and makes the failure of it.
     #[cold]
     pub(crate) fn fail(&mut self, phase: Phase, error: BoxError) -> Failure {
+        let error = match Failure::from_another(error) {
+            Ok(failure) => return failure,
+            Err(own) => own,
+        };
         self.cold.failures += 1;
         let failure = Failure::new(&self.cold.handle, self.cold.of.name, phase, error);
         log_failure(&self.cold.logger, &failure);

@@ -27,7 +27,8 @@ pub(crate) type CommandQueue = Queue<World>;
 
 /// Queues structural change: spawning, despawning, inserting, removing, and whatever a function does.
 ///
-/// Commands are applied in the order given: by [`World::apply_commands`], or in a container at the end of the pass. Queuing allocates nothing once the queue has the size
+/// Commands are applied in the order given: by [`World::apply_commands`], or in a container at the end of the pass
+/// and wherever a [`CommitPoint`](crate::CommitPoint) stands. Queuing allocates nothing once the queue has the size
 /// it needs.
 ///
 /// A command for an entity that is gone when its turn comes does nothing; one that is queued through
@@ -354,6 +355,18 @@ impl World {
             CommandErrors::add(&mut errors, make);
         });
         errors.map_or(Ok(()), Err)
+    }
+
+    /// Who queues from here on: a number by which a failure is told.
+    #[inline]
+    pub(crate) fn set_author(&mut self, author: usize) {
+        self.queue.set_author(author);
+    }
+
+    /// Whether commands wait.
+    #[inline]
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.queue.is_empty()
     }
 
     /// The same; each error is handed over with its author, to be made if it is wanted.

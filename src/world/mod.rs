@@ -40,6 +40,7 @@ pub use self::export::Dangling;
 pub use self::import::{ImportLimits, Imported};
 pub use self::key::EntityKey;
 pub use self::marks::RemovalMarks;
+pub(crate) use self::queue::NOBODY;
 pub use self::readers::{RemovedReader, ResourceReader};
 pub use self::registry::ComponentRegistry;
 pub use self::values::Resource;

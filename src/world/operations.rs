@@ -214,7 +214,7 @@ impl<F: FnOnce(&mut World) + Send + 'static> Operation<World> for Call<F> {
     fn apply(self, world: &mut World, step: &Step) -> Result<(), StepFault> {
         let function = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         // What it queues is its author's, too.
-        world.queue.set_author(step.author);
+        world.queue.set_author(step.author as usize);
         function(world);
         Ok(())
     }

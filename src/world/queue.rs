@@ -74,7 +74,7 @@ pub(crate) struct Step {
 const STRICT: u32 = 1 << 31;
 
 /// The author of what nobody in particular queued.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: usize = u32::MAX as usize;
 
 impl Step {
     fn store(self) -> usize {
@@ -105,7 +105,7 @@ pub(crate) struct Queue<W: 'static> {
     places: TypeMap<u32>,
     /// The store that was used last.
     last: u32,
-    author: u32,
+    author: usize,
     /// By store of another queue: the store here. Kept for its memory.
     map: Vec<u32>,
 }
@@ -137,11 +137,11 @@ impl<W: 'static> Queue<W> {
 
     /// Who queues from here on.
     #[inline]
-    pub(crate) fn set_author(&mut self, author: u32) {
+    pub(crate) fn set_author(&mut self, author: usize) {
         self.author = author;
     }
 
-    pub(crate) fn author(&self) -> u32 {
+    pub(crate) fn author(&self) -> usize {
         self.author
     }
 
@@ -153,7 +153,7 @@ impl<W: 'static> Queue<W> {
         strict: bool,
         operation: O,
     ) {
-        let author = self.author;
+        let author = u32::try_from(self.author).unwrap_or(u32::MAX);
         let store = match self.store_at::<O>(self.last) {
             Some(store) => {
                 store.waiting.push_back(operation);
