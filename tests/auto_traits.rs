@@ -99,6 +99,7 @@ fn owners_and_exclusive_access_move_between_threads() {
     send::<FnSystem<fn()>>();
     send::<Timer>();
     send::<Listener>();
+    send_sync::<CommitPoint>();
 }
 
 #[test]

@@ -192,6 +192,11 @@ fn what_the_root_step_queues_is_there_for_the_first_update() {
     assert_eq!(claim.world().len(), 6);
 }
 
+fn again(world: &mut World) {
+    note(world, "again");
+    world.commands().queue(again);
+}
+
 #[test]
 fn what_a_commit_queues_itself_waits_for_the_next_one() {
     let (owned, _) = manual("main");
@@ -211,10 +216,6 @@ fn what_a_commit_queues_itself_waits_for_the_next_one() {
     claim.update().unwrap();
     assert_eq!(seen(claim.world()), "inner");
     // A function that queues itself for ever ends no pass late.
-    fn again(world: &mut World) {
-        note(world, "again");
-        world.commands().queue(again);
-    }
     claim.world().commands().queue(again);
     for _ in 0..3 {
         claim.update().unwrap();
@@ -257,14 +258,20 @@ fn a_failed_pass_applies_what_was_queued_before() {
     assert_eq!(claim.world().len(), 2);
 }
 
-fn bad(cx: &mut Context<'_>) -> SystemResult {
+fn queue_bad(cx: &mut Context<'_>) {
     queue(cx, "first");
     cx.world.commands().queue(|_| panic!("mid-flush"));
     let gone = cx.world.spawn(());
     cx.world.despawn(gone);
     cx.world.commands().strict().insert(gone, Count(1));
     queue(cx, "last");
-    Ok(())
+}
+
+fn bad() -> impl FnMut(&mut Context<'_>) -> SystemResult + Send + 'static {
+    once(|cx| {
+        queue_bad(cx);
+        Ok(())
+    })
 }
 
 #[test]
@@ -284,7 +291,7 @@ fn a_command_that_fails_is_a_failure_of_its_system() {
         )
         .unwrap();
     claim
-        .add_system(Probe::new("bad", &trace).update(once(bad)).reg())
+        .add_system(Probe::new("bad", &trace).update(bad()).reg())
         .unwrap();
     let after = Probe::new("after", &trace).update(|cx| {
         queue(cx, "after");
@@ -330,7 +337,7 @@ fn a_failure_met_by_a_commit_point_is_its_systems_and_ends_the_pass_there() {
     let trace = Trace::default();
     let mut claim = owned.claim().unwrap();
     claim
-        .add_system(Probe::new("bad", &trace).update(once(bad)).reg())
+        .add_system(Probe::new("bad", &trace).update(bad()).reg())
         .unwrap();
     claim.add_system(CommitPoint.named("commit")).unwrap();
     let after = Probe::new("after", &trace).update(|cx| {

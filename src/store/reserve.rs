@@ -176,3 +176,107 @@ impl Entities {
         (reserve.stocked, reserve.wanted) = (0, LEAST);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issue(entities: &mut Entities) -> Entity {
+        entities.alloc(0, 0).expect("there are slots")
+    }
+
+    /// What three reserves give that are lent together; they are asked as often as `counts` says, in this order.
+    fn taken(entities: &mut Entities, counts: [usize; 3], order: [usize; 3]) -> [Vec<Entity>; 3] {
+        let mut reserves = [0, 1, 2].map(|_| Reserve::default());
+        for (turn, reserve) in (0..).zip(&mut reserves) {
+            entities.lend(reserve, turn, 3);
+        }
+        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
+        for of in order {
+            taken[of].extend((0..counts[of]).map(|_| reserves[of].take()));
+        }
+        for of in order {
+            entities.admit(&mut reserves[of]);
+        }
+        entities.close_gaps();
+        assert!(reserves.iter().all(|reserve| !reserve.is_out()));
+        taken
+    }
+
+    #[test]
+    fn reserves_lent_together_give_ids_that_do_not_depend_on_who_asks_first() {
+        let run = |order| {
+            let mut entities = Entities::new();
+            let old: Vec<Entity> = (0..50).map(|_| issue(&mut entities)).collect();
+            for entity in &old[..40] {
+                entities.release(entity.index());
+            }
+            let taken = taken(&mut entities, [20, 3, 40], order);
+            let mut all: Vec<Entity> = taken.iter().flatten().copied().collect();
+            assert!(all.iter().all(|entity| entities.is_reserved(*entity)));
+            // What is between them is issued next, and nothing of theirs.
+            let after: Vec<Entity> = (0..100).map(|_| issue(&mut entities)).collect();
+            all.extend(&after);
+            let indices = |ids: &[Entity]| ids.iter().map(|id| id.index()).collect::<Vec<_>>();
+            let mut distinct = indices(&all);
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert_eq!(distinct.len(), 163);
+            (taken.map(|ids| indices(&ids)), indices(&after))
+        };
+        let outcome = run([0, 1, 2]);
+        assert_eq!(outcome, run([2, 0, 1]));
+        assert_eq!(outcome, run([1, 2, 0]));
+        // 16 free slots for each as long as there are some; then every third of those to come.
+        assert_eq!(outcome.0[0][16..], [50, 53, 56, 59]);
+        assert_eq!(outcome.0[2][8..11], [52, 55, 58]);
+    }
+
+    #[test]
+    fn gaps_are_free_afterwards_and_beyond_the_limit_there_is_nothing() {
+        let mut entities = Entities::new();
+        entities.set_limit(10);
+        let [none, some, last] = taken(&mut entities, [0, 3, 5], [2, 1, 0]);
+        assert!(none.is_empty());
+        let made = |ids: &[Entity]| ids.iter().filter(|id| entities.is_reserved(**id)).count();
+        assert_eq!((made(&some), made(&last)), (3, 3));
+        assert_eq!(entities.slots().len(), 9);
+        assert_eq!(entities.remaining(), 4, "three gaps, and one to come");
+        let rest: Vec<u32> = (0..4).map(|_| issue(&mut entities).index()).collect();
+        assert_eq!(rest, [0, 3, 6, 9]);
+        assert!(entities.alloc(0, 0).is_err());
+    }
+
+    #[test]
+    fn a_reserve_that_is_given_back_leaves_the_slots_as_they_were() {
+        let mut entities = Entities::new();
+        let ids: Vec<Entity> = (0..30).map(|_| issue(&mut entities)).collect();
+        for entity in ids.iter().rev() {
+            entities.release(entity.index());
+        }
+        let before = entities.upcoming(30);
+        let mut reserve = Reserve::default();
+        entities.fill(&mut reserve);
+        assert_ne!(
+            entities.upcoming(14),
+            before.clone().map(|ids| ids[..14].to_vec())
+        );
+        entities.give_back(&mut reserve);
+        assert_eq!(entities.upcoming(30), before);
+        // Of another world it takes nothing.
+        let mut others = Entities::new();
+        entities.fill(&mut reserve);
+        others.give_back(&mut reserve);
+        others.fill(&mut reserve);
+        assert_eq!(reserve.take().index(), 0);
+    }
+
+    #[test]
+    fn one_that_was_never_filled_gives_ids_that_are_nobodys() {
+        let mut entities = Entities::new();
+        let mut reserve = Reserve::default();
+        let id = reserve.take();
+        entities.admit(&mut reserve);
+        assert!(!entities.is_reserved(id) && entities.slots().is_empty());
+    }
+}

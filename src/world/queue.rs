@@ -359,3 +359,84 @@ impl<W: 'static, O: Operation<W>> ErasedStore<W> for Store<O> {
         self.waiting.shrink_to_fit();
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Writes a text, or a number; a negative one fails.
+    struct Text(&'static str);
+    struct Number(i32);
+
+    impl Operation<Vec<String>> for Text {
+        const VERB: &'static str = "text";
+
+        fn apply(self, target: &mut Vec<String>, step: &Step) -> Result<(), StepFault> {
+            target.push(format!("{} of {}", self.0, step.author));
+            Ok(())
+        }
+
+        fn discard(self, _: &mut FirstPanic) {}
+    }
+
+    impl Operation<Vec<String>> for Number {
+        const VERB: &'static str = "number";
+
+        fn apply(self, target: &mut Vec<String>, step: &Step) -> Result<(), StepFault> {
+            if self.0 < 0 {
+                return Err(StepFault::Gone);
+            }
+            target.push(format!("{} of {}", self.0, step.author));
+            Ok(())
+        }
+
+        fn discard(self, _: &mut FirstPanic) {}
+    }
+
+    fn run(queue: &mut Queue<Vec<String>>) -> (String, Vec<(&'static str, u32)>) {
+        let mut target = Vec::new();
+        let mut failed = Vec::new();
+        queue.run(&mut target, &mut |_, failure| {
+            failed.push((failure.verb, failure.step.author));
+        });
+        assert!(queue.is_empty());
+        (target.join(", "), failed)
+    }
+
+    #[test]
+    fn a_queue_takes_over_what_others_have_in_their_order() {
+        let mut queue = Queue::default();
+        let mut others = [Queue::default(), Queue::default()];
+        for round in 0..3 {
+            queue.set_author(9);
+            queue.push(None, false, Number(round));
+            for (at, other) in others.iter_mut().enumerate() {
+                // The second one meets the kinds in the other order.
+                if at == 0 {
+                    other.push(None, false, Number(10));
+                    other.push(None, true, Number(-1));
+                }
+                other.push(None, false, Text("a"));
+                other.push(None, false, Number(-1));
+                other.push(None, false, Number(11));
+                other.push(None, false, Text("b"));
+            }
+            for (author, other) in (0..).zip(&mut others) {
+                queue.append(other, author);
+                assert!(other.is_empty());
+            }
+            queue.push(None, false, Text("end"));
+            let (done, failed) = run(&mut queue);
+            assert_eq!(
+                done,
+                format!(
+                    "{round} of 9, 10 of 0, a of 0, 11 of 0, b of 0, a of 1, 11 of 1, b of 1, end of 9"
+                )
+            );
+            assert_eq!(failed, [("number", 0)], "only where it was asked for");
+        }
+        let mut nothing = Queue::default();
+        queue.append(&mut nothing, 3);
+        assert!(queue.is_empty());
+    }
+}
