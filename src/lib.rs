@@ -2,6 +2,7 @@
 
 mod base;
 mod event;
+mod group;
 mod lifecycle;
 mod log;
 mod message;
@@ -26,11 +27,12 @@ pub use base::BoxError;
 pub use base::entity::Entity;
 pub use base::origin::Origin;
 pub use event::{DEFAULT_EVENT_LIMIT, EventIter, NamedEvent};
+pub use group::{Group, GroupError, GroupInfo, GroupKinds, GroupReader};
 pub use query::cells::{EntityIter, EntityRows};
 pub use query::compound::{OptionRows, OptionSlices, TupleRows};
 pub use query::error::QueryError;
 pub use query::fetch::{Query, ReadOnlyQuery};
-pub use query::filter::{Added, Changed, Filter, Or, Timeless, With, Without};
+pub use query::filter::{Added, AskedKind, Changed, Filter, Or, Timeless, With, Without};
 pub use query::iter::{Batch, Batches, Chunk, Chunks, QueryIter};
 pub use query::mutable::{Mut, MutRows, MutSlice};
 pub use query::prepared::{Prepared, View};
@@ -48,6 +50,7 @@ pub use store::component::{
     AnyComponent, Component, ComponentType, Data, Named, Storage, TypeName,
 };
 pub use store::error::{BundleFault, ComponentError, EntityError};
+pub use store::groups::GroupChange;
 pub use store::handles::EntityHandle;
 pub use time::{
     Clock, ClockError, DEFAULT_INTERVAL, FixedStep, FixedStepError, IntervalError, MAX_INTERVAL,

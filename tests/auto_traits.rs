@@ -151,6 +151,7 @@ fn values_and_errors_go_anywhere() {
     error::<EntityError>();
     error::<ExportError>();
     error::<FixedStepError>();
+    error::<GroupError>();
     error::<ImportError>();
     error::<IntervalError>();
     error::<MessageError>();
@@ -171,6 +172,10 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     send_sync::<Contents<'_>>();
     send_sync::<Commands<'_>>();
     send_sync::<RemovedReader<Health>>();
+    send_sync::<Group<(Health, Named<Health, Name>), Entity>>();
+    send_sync::<GroupReader>();
+    send_sync::<GroupChange>();
+    send_sync::<GroupInfo<'_>>();
     send_sync::<ResourceReader<u8>>();
     send_sync::<EventReader<Health>>();
     send_sync::<EventIter<'_, Health>>();
@@ -254,11 +259,13 @@ fn no_public_type_is_left_out() {
     // Traits: what implements them is for the user to say.
     let others = [
         "AnyComponent",
+        "AskedKind",
         "Bundle",
         "Clock",
         "ColumnBatch",
         "EntityKey",
         "Filter",
+        "GroupKinds",
         "IntoRegistration",
         "Query",
         "ReadOnlyQuery",

@@ -127,8 +127,8 @@ impl<'a> Requests<'a> {
     }
 
     /// The kind of a filter's type.
-    pub(crate) fn kind(&mut self, ty: ComponentType) -> Option<KindId> {
-        let kind = self.store.intern(None, ty);
+    pub(crate) fn kind(&mut self, name: Option<&str>, ty: ComponentType) -> Option<KindId> {
+        let kind = self.store.intern(name, ty);
         if kind.is_none() {
             self.blame(QueryError::EmptyTypeName {
                 rust_name: ty.rust_name(),

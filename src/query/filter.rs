@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::access::Requests;
 use super::cells::{NumberedView, view_of};
 use crate::store::archetype::Archetype;
-use crate::store::component::{Component, ComponentType};
+use crate::store::component::{Component, ComponentType, Named, TypeName};
 use crate::store::kinds::KindId;
 use crate::store::sparse::SparseView;
 
@@ -46,6 +46,38 @@ pub trait Filter {
     fn word(lens: &Self::Lens<'_>, first: usize) -> u64;
 }
 
+/// A kind that a filter asks about: a component type, or [`Named<T, N>`](crate::Named) for a type under another name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a component",
+    label = "ask for a component type, or for `Named<T, N>`"
+)]
+pub trait AskedKind {
+    #[doc(hidden)]
+    fn name() -> Option<&'static str>;
+    #[doc(hidden)]
+    fn component() -> ComponentType;
+}
+
+impl<T: Component> AskedKind for T {
+    fn name() -> Option<&'static str> {
+        None
+    }
+
+    fn component() -> ComponentType {
+        ComponentType::of::<T>()
+    }
+}
+
+impl<T: Component, N: TypeName> AskedKind for Named<T, N> {
+    fn name() -> Option<&'static str> {
+        Some(N::NAME)
+    }
+
+    fn component() -> ComponentType {
+        ComponentType::of::<T>()
+    }
+}
+
 /// A filter that does not ask what changed, so that it needs no reader to remember when it last ran.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` asks what changed since a reader last ran, and this call has no reader",
@@ -70,15 +102,15 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    fn collect<T: Component>(requests: &mut Requests<'_>) -> Self {
-        let kind = requests.kind(ComponentType::of::<T>());
+    fn collect<T: AskedKind>(requests: &mut Requests<'_>) -> Self {
+        let kind = requests.kind(T::name(), T::component());
         Self {
             kind,
             sparse: kind.and_then(|kind| requests.sparse(kind)),
         }
     }
 
-    fn collect_tracked<T: Component>(requests: &mut Requests<'_>) -> Self {
+    fn collect_tracked<T: AskedKind>(requests: &mut Requests<'_>) -> Self {
         let wanted = Self::collect::<T>(requests);
         if let Some(kind) = wanted.kind {
             requests.store.track(kind);
@@ -249,7 +281,7 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 /// Lets through entities that got their `T` since the reader last ran. See [`Changed`].
 pub struct Added<T>(PhantomData<fn() -> T>);
 
-impl<T: Component> Filter for With<T> {
+impl<T: AskedKind> Filter for With<T> {
     type State = Wanted;
     type Lens<'a> = PresenceLens<'a>;
 
@@ -274,7 +306,7 @@ impl<T: Component> Filter for With<T> {
     }
 }
 
-impl<T: Component> Filter for Without<T> {
+impl<T: AskedKind> Filter for Without<T> {
     type State = Wanted;
     type Lens<'a> = PresenceLens<'a>;
 
@@ -301,7 +333,7 @@ impl<T: Component> Filter for Without<T> {
 
 macro_rules! tick_filters {
     ($($name:ident)*) => {$(
-        impl<T: Component> Filter for $name<T> {
+        impl<T: AskedKind> Filter for $name<T> {
             type State = Wanted;
             type Lens<'a> = TickLens<'a>;
 
@@ -331,8 +363,8 @@ macro_rules! tick_filters {
 
 tick_filters!(Added Changed);
 
-impl<T: Component> Timeless for With<T> {}
-impl<T: Component> Timeless for Without<T> {}
+impl<T: AskedKind> Timeless for With<T> {}
+impl<T: AskedKind> Timeless for Without<T> {}
 
 macro_rules! tuples {
     ($(($($filter:ident $at:tt),*);)*) => {$(

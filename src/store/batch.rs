@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::bundle::{Bundle, ColumnBatch, ColumnTaker, Part};
+use super::changes::Change;
 use super::column::Column;
 use super::component::Storage;
 use super::entities::OutOfSlots;
@@ -47,9 +48,9 @@ impl Store {
             Ok(info) => info,
             Err(fault) => return Err(refused(fault, |panics| panics.drop_value(bundles))),
         };
-        let info = &self.bundles[info];
-        let number = info.archetype;
-        if info.sparse {
+        let place = &self.bundles[info];
+        let number = place.archetype;
+        if place.sparse {
             return self.spawn_one_by_one(number, bundles);
         }
         let archetype = &mut self.archetypes[number as usize];
@@ -60,7 +61,8 @@ impl Store {
         let mut panics = FirstPanic::default();
         let (ids, columns) = archetype.ids_and_columns_mut();
         let slots = self.entities.remaining();
-        if let Some(target) = I::Item::columns(&mut ColumnTaker::new(columns, &info.destinations)) {
+        if let Some(target) = I::Item::columns(&mut ColumnTaker::new(columns, &place.destinations))
+        {
             panics.run(|| {
                 // Moved in, or every push loads the references again.
                 let mut target = target;
@@ -75,7 +77,7 @@ impl Store {
             self.entities
                 .alloc_rows(number, first as u32, rows as u32, ids);
         }
-        let outcome = self.complete(number as usize, first, rows);
+        let outcome = self.complete(info, first, rows);
         panics.resume();
         outcome
     }
@@ -135,26 +137,28 @@ impl Store {
             Ok(fit) => fit,
             Err(fault) => return Err(refused(fault, |panics| columns.discard(panics))),
         };
-        let info = &self.bundles[info];
-        let number = info.archetype;
+        let place = &self.bundles[info];
+        let number = place.archetype;
         let archetype = &mut self.archetypes[number as usize];
         let first = archetype.len();
         let (ids, targets) = archetype.ids_and_columns_mut();
-        columns.append(&mut ColumnTaker::new(targets, &info.destinations));
+        columns.append(&mut ColumnTaker::new(targets, &place.destinations));
         ids.reserve(rows);
         self.entities.reserve_slots(rows);
         self.entities
             .alloc_rows(number, first as u32, rows as u32, ids);
-        self.complete(number as usize, first, rows)
+        self.complete(info, first, rows)
     }
 
-    /// Brings ticks, and columns whose rows found no slots, into step.
+    /// Brings ticks, and columns whose rows found no slots, into step, and notes what came.
     fn complete(
         &mut self,
-        number: usize,
+        info: usize,
         first: usize,
         rows: usize,
     ) -> Result<Spawned, Box<SpawnFault>> {
+        let info = &self.bundles[info];
+        let number = info.archetype as usize;
         let archetype = &mut self.archetypes[number];
         let len = archetype.len();
         let now = self.tick;
@@ -163,6 +167,14 @@ impl Store {
                 .columns_mut()
                 .iter_mut()
                 .for_each(|column| column.fill_ticks(now));
+            if !info.gains.is_empty() {
+                let new = archetype.ids()[first..].iter();
+                for entity in new.filter_map(|index| self.entities.at(*index)) {
+                    for kind in &info.gains {
+                        self.changes.note(*kind, entity, Change::Added);
+                    }
+                }
+            }
             return Ok(Spawned {
                 archetype: number,
                 first,

@@ -3,7 +3,10 @@
 use std::any::TypeId;
 use std::hash::{Hash, Hasher};
 
+use super::changes::Change;
 use super::kinds::KindId;
+use super::sparse::SparseSet;
+use crate::base::entity::Entity;
 use crate::base::hash::TypeIdHasher;
 
 /// Where a bundle's parts go, in the order the bundle lists them: the column, or for a type with sparse storage the
@@ -27,6 +30,29 @@ pub(crate) struct InsertEdge {
     pub(super) moves: Box<[u16]>,
     /// Sparse sets that hold another type under a name of the bundle.
     pub(super) evicts: Box<[u32]>,
+    /// The kinds of the bundle of which somebody wants to know when they come.
+    pub(super) gains: Box<[Gain]>,
+}
+
+/// A kind that an insertion brings.
+pub(super) struct Gain {
+    pub(super) kind: KindId,
+    /// The set of a sparse kind.
+    pub(super) set: Option<u32>,
+    /// The source has the kind in a column.
+    pub(super) replaces: bool,
+}
+
+impl Gain {
+    /// What it is to an entity that is about to get it.
+    pub(super) fn change(&self, entity: Entity, sets: &[SparseSet]) -> Change {
+        let set = self.set.and_then(|set| sets.get(set as usize));
+        if self.replaces || set.is_some_and(|set| set.row(entity.index()).is_some()) {
+            Change::Replaced
+        } else {
+            Change::Added
+        }
+    }
 }
 
 /// What an insertion comes to.

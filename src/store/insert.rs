@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use super::Store;
 use super::archetype::Archetype;
 use super::bundle::{Bundle, RowWriter};
+use super::changes::Change;
 use super::component::Component;
-use super::edges::{Effect, InsertEdge, LEAVES};
+use super::edges::{Effect, Gain, InsertEdge, LEAVES};
 use super::entities::Found;
 use super::error::BundleFault;
 use super::kinds::KindId;
@@ -147,17 +148,15 @@ impl Store {
         for set in &edge.evicts {
             let set = &mut self.sparse[*set as usize];
             if set.drop_entity(entity.index(), source, &mut panics) {
-                self.removals.note(set.kind(), entity);
+                self.changes.note(set.kind(), entity, Change::Removed);
             }
         }
         let mut now_in = row;
         if let Ok([from, to]) = self.archetypes.get_disjoint_mut([source, target]) {
-            if !self.removals.is_empty() {
-                let leaving = edge.moves.iter().zip(from.kinds());
-                for (_, kind) in leaving.filter(|(to, _)| **to == LEAVES) {
-                    self.removals.note(kind, entity);
-                }
-            }
+            let leaving = edge.moves.iter().zip(from.kinds());
+            let leaving = leaving.filter(|(to, _)| **to == LEAVES);
+            self.changes
+                .note_losses(leaving.map(|(_, kind)| kind), entity);
             now_in = to.len();
             if let Some(moved) = from.move_id(to, entity.index(), row) {
                 self.entities.set_row(moved, row as u32);
@@ -173,6 +172,10 @@ impl Store {
         }
         if edge.sparse {
             self.entities.set_sparse(entity.index());
+        }
+        for gain in &edge.gains {
+            let change = gain.change(entity, &self.sparse);
+            self.changes.note(gain.kind, entity, change);
         }
         bundle.put(&mut RowWriter {
             columns: self.archetypes[target].columns_mut(),
@@ -198,8 +201,17 @@ impl Store {
             evicts.extend(self.kinds.get(rival).sparse);
         }
         let sparse = self.any_sparse(&kinds);
+        let wanted = self.changes.wanted_gains(&kinds);
+        let gains: Box<[Gain]> = wanted
+            .iter()
+            .map(|kind| Gain {
+                kind: *kind,
+                set: self.kinds.get(*kind).sparse,
+                replaces: self.archetypes[source].position(*kind).is_some(),
+            })
+            .collect();
         let columns = |archetype: usize| self.archetypes[archetype].columns().len();
-        let effect = if !evicts.is_empty() {
+        let effect = if !evicts.is_empty() || !gains.is_empty() {
             Effect::Mixed
         } else if target as usize == source {
             Effect::Stays
@@ -217,6 +229,7 @@ impl Store {
             destinations: self.destinations(&kinds, target),
             moves: self.moves(source, target as usize),
             evicts: evicts.into(),
+            gains,
         };
         Ok(self.edges.add_insert(edge))
     }
@@ -267,9 +280,10 @@ impl Store {
             && self.kinds.get(kind).sparse.is_none()
             && let Some(at) = self.archetypes[source].position(kind)
         {
-            return self.archetypes[source].columns_mut()[at]
-                .replace_boxed(row, value, now)
-                .map(Some);
+            let column = &mut self.archetypes[source].columns_mut()[at];
+            let replaced = column.replace_boxed(row, value, now)?;
+            self.changes.note(kind, entity, Change::Replaced);
+            return Ok(Some(replaced));
         }
         let replaced = rival.and_then(|rival| self.take_boxed(entity, rival));
         let Some((source, row)) = self.entities.locate(entity) else {
@@ -278,6 +292,12 @@ impl Store {
         if let Some(set) = self.kinds.get(kind).sparse {
             self.entities.set_sparse(entity.index());
             let own = self.sparse[set as usize].insert_boxed(entity.index(), source, value, now)?;
+            let change = if own.is_some() {
+                Change::Replaced
+            } else {
+                Change::Added
+            };
+            self.changes.note(kind, entity, change);
             return Ok(own.or(replaced));
         }
         let target_kinds = self.kinds_with(source, &[kind]);
@@ -285,6 +305,7 @@ impl Store {
         self.relocate(entity, source, row, target);
         if let Some(at) = self.archetypes[target as usize].position(kind) {
             self.archetypes[target as usize].columns_mut()[at].push_boxed(value, now)?;
+            self.changes.note(kind, entity, Change::Added);
         }
         Ok(replaced)
     }

@@ -10,19 +10,22 @@
 
 pub(crate) mod archetype;
 pub(crate) mod bundle;
+pub(crate) mod changes;
 pub(crate) mod column;
 pub(crate) mod component;
 pub(crate) mod entities;
 pub(crate) mod error;
+pub(crate) mod groups;
 pub(crate) mod handles;
 pub(crate) mod kinds;
-pub(crate) mod removal;
 pub(crate) mod reserve;
 pub(crate) mod sparse;
 
 mod batch;
 mod edges;
+mod grouping;
 mod insert;
+mod log;
 mod lookup;
 mod remove;
 mod spawn;
@@ -36,12 +39,12 @@ use smallvec::SmallVec;
 pub(crate) use self::batch::{SpawnFault, Spawned};
 
 use self::archetype::Archetype;
+use self::changes::Changes;
 use self::component::ComponentType;
 use self::edges::{Destinations, Edges, Last};
 use self::entities::Entities;
 use self::handles::{Handles, Refusal};
 use self::kinds::{KindId, Kinds};
-use self::removal::Removals;
 use self::sparse::SparseSet;
 use crate::base::entity::Entity;
 use crate::base::hash::{SeededMap, TypeMap};
@@ -52,6 +55,8 @@ pub(crate) struct BundleInfo {
     archetype: u32,
     destinations: Destinations,
     sparse: bool,
+    /// The kinds of which somebody wants to know when they come.
+    gains: Box<[KindId]>,
 }
 
 /// Entities, kinds, archetypes and sparse sets of a world.
@@ -66,11 +71,12 @@ pub struct Store {
     pub(crate) kinds: Kinds,
     pub(crate) archetypes: Vec<Archetype>,
     pub(crate) sparse: Vec<SparseSet>,
-    pub(crate) removals: Removals,
+    pub(crate) changes: Changes,
     edges: Edges,
     by_kinds: SeededMap<Box<[KindId]>, u32>,
     bundles: Vec<BundleInfo>,
     bundle_index: TypeMap<usize>,
+    /// The bundle that was spawned last, of those without `gains`; beyond all where there is none.
     last_bundle: usize,
     /// The sparse sets that were looked up last by types under their own names.
     last_set: Last,
@@ -89,12 +95,12 @@ impl Store {
             kinds: Kinds::default(),
             archetypes: Vec::new(),
             sparse: Vec::new(),
-            removals: Removals::default(),
+            changes: Changes::default(),
             edges: Edges::default(),
             by_kinds: SeededMap::default(),
             bundles: Vec::new(),
             bundle_index: TypeMap::default(),
-            last_bundle: 0,
+            last_bundle: usize::MAX,
             last_set: Last::default(),
         };
         store.archetype_of(&[]);
@@ -190,7 +196,7 @@ impl Store {
         self.edges.clear(self.archetypes.len());
         self.bundles.clear();
         self.bundle_index.clear();
-        self.last_bundle = 0;
+        self.last_bundle = usize::MAX;
     }
 
     /// The archetype of a set of table kinds, made if it is new. The order of `kinds` does not matter.

@@ -5,6 +5,7 @@ use std::any::TypeId;
 use smallvec::SmallVec;
 
 use super::Store;
+use super::changes::Change;
 use super::column::Column;
 use super::component::{Component, Storage};
 use super::edges::RemoveEdge;
@@ -27,7 +28,7 @@ impl Store {
                 return self.remove_from_set(entity);
             };
             let taken = set.take(entity.index(), found.archetype())?;
-            self.removals.note(set.kind(), entity);
+            self.changes.note(set.kind(), entity, Change::Removed);
             return Some(taken);
         }
         match self.edges.last_remove(TypeId::of::<T>(), found.archetype()) {
@@ -106,7 +107,7 @@ impl Store {
     ) -> Option<R> {
         let set = self.sparse.get_mut(set)?;
         let taken = take(set, entity.index())?;
-        self.removals.note(set.kind(), entity);
+        self.changes.note(set.kind(), entity, Change::Removed);
         Some(taken)
     }
 
@@ -124,8 +125,8 @@ impl Store {
             no_such_pair()
         };
         let column = from.columns_mut().get_mut(at)?;
-        if !self.removals.is_empty() {
-            self.removals.note(column.kind(), entity);
+        if !self.changes.is_empty() {
+            self.changes.note(column.kind(), entity, Change::Removed);
         }
         let taken = take(column, row);
         let new_row = to.len() as u32;
@@ -159,15 +160,11 @@ impl Store {
         if found.is_sparse() {
             for set in &mut self.sparse {
                 if set.drop_entity(index, number, &mut panics) {
-                    self.removals.note(set.kind(), entity);
+                    self.changes.note(set.kind(), entity, Change::Removed);
                 }
             }
         }
-        if !self.removals.is_empty() {
-            for kind in archetype.kinds() {
-                self.removals.note(kind, entity);
-            }
-        }
+        self.changes.note_losses(archetype.kinds(), entity);
         for column in archetype.columns_mut() {
             column.drop_row(row, &mut panics);
         }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::batch::SpawnFault;
 use super::bundle::{Bundle, Parts, RowWriter};
+use super::changes::Change;
 use super::component::Component;
 use super::edges::{Destinations, LEAVES};
 use super::entities::Entities;
@@ -84,16 +85,8 @@ impl Store {
             .collect()
     }
 
-    /// Where `B` is spawned: the number of its [`BundleInfo`].
-    #[inline]
-    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
-        match self.bundles.get(self.last_bundle) {
-            Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
-            _ => self.bundle_for::<B>(1),
-        }
-    }
-
-    /// The same for so many entities: when there are not enough slots, nothing is made.
+    /// Where so many of `B` are spawned: the number of its [`BundleInfo`]. When there are not enough slots, nothing is
+    /// made.
     #[cold]
     pub(super) fn bundle_for<B: Bundle>(
         &mut self,
@@ -106,10 +99,6 @@ impl Store {
         if self.entities.remaining() < entities {
             return Err(Box::new(SpawnFault::OutOfSlots));
         }
-        if let Some(known) = known {
-            self.last_bundle = known;
-            return Ok(known);
-        }
         self.known_bundle::<B>()
     }
 
@@ -117,34 +106,66 @@ impl Store {
     fn known_bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         let bundle = TypeId::of::<B>();
         if let Some(&known) = self.bundle_index.get(&bundle) {
-            self.last_bundle = known;
+            self.keep_bundle(known);
             return Ok(known);
         }
         let kinds = self.kinds_of::<B>()?;
         let archetype = self.archetype_of(&self.table_kinds(&kinds));
         let destinations = self.destinations(&kinds, archetype);
         let sparse = self.any_sparse(&kinds);
-        self.last_bundle = self.bundles.len();
+        let gains = self.changes.wanted_gains(&kinds);
+        let number = self.bundles.len();
         self.bundles.push(BundleInfo {
             bundle,
             archetype,
             destinations,
             sparse,
+            gains,
         });
-        self.bundle_index.insert(bundle, self.last_bundle);
-        Ok(self.last_bundle)
+        self.bundle_index.insert(bundle, number);
+        self.keep_bundle(number);
+        Ok(number)
+    }
+
+    /// Remembers which bundle was spawned last, if spawning it is nothing but writing a row.
+    fn keep_bundle(&mut self, number: usize) {
+        if self.bundles[number].gains.is_empty() {
+            self.last_bundle = number;
+        }
     }
 
     /// Makes an entity with the components of a bundle.
     #[inline]
     pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
-        let info = match self.bundle::<B>() {
+        match self.bundles.get(self.last_bundle) {
+            Some(info) if info.bundle == TypeId::of::<B>() => {
+                self.fill_new(self.last_bundle, bundle, |entities, archetype, row| {
+                    Ok(entities.alloc(archetype, row)?)
+                })
+            }
+            _ => self.spawn_anew(bundle),
+        }
+    }
+
+    /// Spawns when it was another bundle the last time, or one whose coming somebody wants to know of.
+    #[inline(never)]
+    fn spawn_anew<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
+        let info = match self.bundle_for::<B>(1) {
             Ok(info) => info,
             Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
-        self.fill_new(info, bundle, |entities, archetype, row| {
+        let entity = self.fill_new(info, bundle, |entities, archetype, row| {
             Ok(entities.alloc(archetype, row)?)
-        })
+        })?;
+        self.note_new(info, entity);
+        Ok(entity)
+    }
+
+    /// Notes what came with an entity.
+    fn note_new(&mut self, info: usize, entity: Entity) {
+        for kind in &self.bundles[info].gains {
+            self.changes.note(*kind, entity, Change::Added);
+        }
     }
 
     /// Makes an entity with the components of a bundle, under an id that was reserved; false when it is not.
@@ -169,6 +190,7 @@ impl Store {
             entities.settle(entity, archetype, row);
             Ok(entity)
         })?;
+        self.note_new(info, entity);
         Ok(true)
     }
 
@@ -243,6 +265,7 @@ impl Store {
                 }
             };
             assert!(refused.is_ok(), "a kind takes components of its own type");
+            self.changes.note(kind, entity, Change::Added);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::Store;
 use super::batch::SpawnFault;
 use super::bundle::Bundle;
+use super::changes::Change;
 use crate::base::caught::FirstPanic;
 
 impl Store {
@@ -12,27 +13,22 @@ impl Store {
         let Self {
             archetypes,
             entities,
-            removals,
+            changes,
             sparse,
             ..
         } = self;
-        if !removals.is_empty() {
+        if !changes.is_empty() {
             for set in sparse.iter() {
                 for entity in set.ids().iter().filter_map(|index| entities.at(*index)) {
-                    removals.note(set.kind(), entity);
+                    changes.note(set.kind(), entity, Change::Removed);
                 }
             }
         }
         for archetype in archetypes {
-            if !removals.is_empty() {
-                for entity in archetype
-                    .ids()
-                    .iter()
-                    .filter_map(|index| entities.at(*index))
-                {
-                    for kind in archetype.kinds() {
-                        removals.note(kind, entity);
-                    }
+            if !changes.is_empty() {
+                let ids = archetype.ids().iter();
+                for entity in ids.filter_map(|index| entities.at(*index)) {
+                    changes.note_losses(archetype.kinds(), entity);
                 }
             }
             let (ids, columns) = archetype.ids_and_columns_mut();
@@ -70,6 +66,7 @@ impl Store {
             .for_each(super::sparse::SparseSet::shrink);
         self.entities.shrink();
         self.handles.shrink();
+        self.changes.shrink();
     }
 
     /// Removes the archetypes that hold no entity, and says how many they were. The others keep their order.

@@ -46,7 +46,7 @@ use crate::store::reserve::Reserve;
 /// # Ok::<(), ecs::EntityError>(())
 /// ```
 pub struct World {
-    pub(super) store: Store,
+    pub(crate) store: Store,
     pub(super) queries: QueryCache,
     pub(super) resources: Resources,
     pub(super) events: EventLogs,
@@ -101,7 +101,7 @@ impl World {
         self.store.entities.admit(&mut self.reserve);
     }
 
-    pub(super) fn origin(&self, function: &'static str) -> Origin {
+    pub(crate) fn origin(&self, function: &'static str) -> Origin {
         Origin::new(self.container.as_ref(), function)
     }
 }

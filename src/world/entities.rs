@@ -319,7 +319,10 @@ impl World {
             entities: self.len(),
             slots: self.store.entities.slots().len(),
             archetypes: self.store.archetypes.len(),
-            bytes: self.store.entities.allocated() + columns + sparse,
+            bytes: self.store.entities.allocated()
+                + columns
+                + sparse
+                + self.store.changes.allocated(),
         }
     }
 
@@ -381,8 +384,8 @@ pub struct WorldStatistics {
     pub slots: usize,
     /// Archetypes, empty ones included.
     pub archetypes: usize,
-    /// Bytes allocated for slots, columns, change ticks and sparse sets. Chosen handles, resources, and what the
-    /// components themselves have allocated are not counted.
+    /// Bytes allocated for slots, columns, change ticks and sparse sets, groups, and what readers have not read yet. Chosen
+    /// handles, resources, and what the components themselves have allocated are not counted.
     pub bytes: usize,
 }
 

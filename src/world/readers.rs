@@ -48,7 +48,7 @@ impl<T: Component> RemovedReader<T> {
         if self.world != world.store.id() {
             return Err(QueryError::ForeignWorld);
         }
-        Ok(world.store.removals.next(self.kind, &self.cursor))
+        Ok(world.store.changes.next_loss(self.kind, &self.cursor))
     }
 }
 
@@ -103,7 +103,7 @@ impl World {
             .ok_or(QueryError::EmptyTypeName {
                 rust_name: ty.rust_name(),
             })?;
-        let cursor = self.store.removals.subscribe(kind);
+        let cursor = self.store.changes.subscribe(kind);
         Ok(RemovedReader {
             world: self.store.id(),
             kind,

@@ -27,6 +27,7 @@ const RULES: Rules = Rules {
         ("query", 3),
         ("event", 3),
         ("world", 4),
+        ("group", 4),
         ("runtime", 5),
         ("error", 6),
         ("prelude", 6),
