@@ -7,7 +7,9 @@ use std::cell::Cell;
 use std::hint::black_box;
 
 use common::{manual, us};
-use ecs::{Claim, Component, ManualClock, OwnedContainer, Value, json};
+use ecs::{
+    Claim, CommitPoint, Component, Entity, ManualClock, OwnedContainer, Register, Value, json,
+};
 
 struct Counting;
 
@@ -171,4 +173,43 @@ fn a_pass_that_removes_a_system_allocates_little_and_the_same_for_any_number() {
         measured[0] <= 4 && measured[0] == measured[1],
         "{measured:?}"
     );
+}
+
+#[test]
+fn commands_allocate_nothing_once_the_queue_has_its_size() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    for n in 0..3_u8 {
+        let system = ecs::system(format!("s{n}"), move |cx| {
+            let (mut contents, mut commands) = cx.world.split();
+            for (entity, velocity) in contents.query::<(Entity, &Velocity)>() {
+                if (velocity.0 - f32::from(n)).abs() < 0.5 {
+                    commands.despawn(entity);
+                }
+            }
+            for _ in 0..20 {
+                let entity = commands.spawn((Position { x: 0.0 }, Velocity(f32::from(n))));
+                commands.remove::<Position>(entity);
+                commands.insert(entity, Position { x: 1.0 });
+                black_box(commands.has::<Velocity>(entity));
+                // What it captures lies in the queue itself.
+                commands.queue(move |world| world.get_mut::<Position>(entity).unwrap().x += 1.0);
+            }
+            Ok(())
+        });
+        claim.add_system(system.every_pass()).unwrap();
+        if n == 1 {
+            claim.add_system(CommitPoint.named("commit")).unwrap();
+        }
+    }
+    for round in 0..40 {
+        let passing = allocations(|| claim.update().unwrap());
+        assert_eq!(claim.world().len(), 60);
+        if round > 4 {
+            // spec: ORD-03
+            assert_eq!(passing, 0, "round {round}");
+        }
+    }
+    let sum: f32 = claim.world().query::<&Position>().map(|p| p.x).sum();
+    assert!((sum - 120.0).abs() < 0.5, "{sum}");
 }

@@ -17,6 +17,7 @@
     reason = "sums of small whole numbers"
 )]
 
+mod commands;
 mod iterate;
 mod messages;
 mod runtime;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let paths = || {
         [
             structure::PATHS,
+            commands::PATHS,
             iterate::PATHS,
             runtime::PATHS,
             messages::PATHS,

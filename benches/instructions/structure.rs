@@ -54,7 +54,7 @@ numbers! {
     A Table; B Table; C Table; D Table; E Table; F Table; G Table; H Table; Loose Sparse;
 }
 
-fn number(at: usize) -> f32 {
+pub(super) fn number(at: usize) -> f32 {
     u16::try_from(at % 1_000).map_or(0.0, f32::from)
 }
 

@@ -30,7 +30,9 @@ impl Body {
             self.deliver_events(shared)?;
             self.start_up(end, shared)?;
             // What was queued so far is there for the first update.
-            self.commit_unless_stopping(shared)?;
+            if self.world.has_commands() {
+                self.commit_unless_stopping(shared)?;
+            }
             self.update_all(end, shared)
         });
         shared.running.nobody();
@@ -67,20 +69,24 @@ impl Body {
     /// Ends a pass or a part of one: what was asked for in it is done, also where it failed. When a stop ended it, the
     /// teardown comes next, before any other user code (STOP-05), and does that.
     fn end(&mut self, shared: &Arc<Shared>, outcome: Result<(), Failure>) -> Result<(), Failure> {
-        let committed = self.commit_unless_stopping(shared);
+        let outcome = if self.world.has_commands() {
+            let committed = self.commit_unless_stopping(shared);
+            outcome.and(committed)
+        } else {
+            outcome
+        };
         if !self.is_stopping(shared) {
             self.finish(shared);
         }
-        outcome.and(committed)
+        outcome
     }
 
-    #[inline]
+    #[cold]
     fn commit_unless_stopping(&mut self, shared: &Arc<Shared>) -> Result<(), Failure> {
-        if self.world.has_commands() && !self.is_stopping(shared) {
-            self.commit(shared)
-        } else {
-            Ok(())
+        if self.is_stopping(shared) {
+            return Ok(());
         }
+        self.commit(shared)
     }
 
     /// What they change counts as changed just before the pass (DEF-09): the mode is still idle.

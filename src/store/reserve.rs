@@ -10,8 +10,9 @@
 //!
 //! Before any slot is made otherwise, [`Entities::admit`] makes those that were taken.
 //!
-//! How many free slots a reserve holds is the most that were ever taken from it between two fillings: with less, work
-//! that comes in waves would make new slots in each of them, while the old ones lie idle.
+//! A reserve that is asked for holds as many free slots, if there are, as were ever taken from it at a time: with less,
+//! work that comes in waves would make new slots in each of them, while the old ones lie idle. It takes twice as many, so
+//! that it is not filled each time.
 
 use std::num::NonZeroU32;
 
@@ -30,7 +31,7 @@ pub(crate) struct Reserve {
     stock: Vec<Entity>,
     /// Where the stock stood when it was filled.
     stocked: usize,
-    /// How many free slots it is to hold.
+    /// How many free slots it is to hold at least.
     wanted: usize,
     /// The slot of the next id that has none yet, and of the first one.
     next: u32,
@@ -123,7 +124,7 @@ impl Entities {
             reserve.begin_at(self.slots().len() as u32, 1);
         }
         reserve.learn();
-        while reserve.stock.len() < reserve.wanted
+        while reserve.stock.len() < 2 * reserve.wanted
             && let Some(entity) = self.reserve_free()
         {
             reserve.stock.push(entity);
@@ -211,7 +212,7 @@ mod tests {
             for entity in &old[..40] {
                 entities.release(entity.index());
             }
-            let taken = taken(&mut entities, [20, 3, 40], order);
+            let taken = taken(&mut entities, [36, 3, 40], order);
             let mut all: Vec<Entity> = taken.iter().flatten().copied().collect();
             assert!(all.iter().all(|entity| entities.is_reserved(*entity)));
             // What is between them is issued next, and nothing of theirs.
@@ -221,15 +222,15 @@ mod tests {
             let mut distinct = indices(&all);
             distinct.sort_unstable();
             distinct.dedup();
-            assert_eq!(distinct.len(), 163);
+            assert_eq!(distinct.len(), 179);
             (taken.map(|ids| indices(&ids)), indices(&after))
         };
         let outcome = run([0, 1, 2]);
         assert_eq!(outcome, run([2, 0, 1]));
         assert_eq!(outcome, run([1, 2, 0]));
-        // 16 free slots for each as long as there are some; then every third of those to come.
-        assert_eq!(outcome.0[0][16..], [50, 53, 56, 59]);
-        assert_eq!(outcome.0[2][8..11], [52, 55, 58]);
+        // 32 free slots for each as long as there are some; then every third of those to come.
+        assert_eq!(outcome.0[0][32..], [50, 53, 56, 59]);
+        assert_eq!(outcome.0[2][..3], [52, 55, 58]);
     }
 
     #[test]

@@ -123,7 +123,6 @@ impl<'a> Commands<'a> {
     }
 
     /// Ends an entity.
-    #[inline]
     pub fn despawn(&mut self, entity: Entity) {
         self.push(entity, Despawn);
     }

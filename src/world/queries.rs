@@ -30,8 +30,8 @@ impl World {
     /// }
     /// ```
     ///
-    /// While it runs the world is borrowed: its structure cannot change under it. Note what is to be removed in
-    /// [`RemovalMarks`](crate::RemovalMarks), or collect ids first.
+    /// While it runs the world is borrowed: its structure cannot change under it. [`split`](Self::split) gives a query
+    /// and commands that wait; [`RemovalMarks`](crate::RemovalMarks) note what is to be removed.
     ///
     /// ```compile_fail,E0499
     /// # use ecs::{Component, Entity, Value, World, json};

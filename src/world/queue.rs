@@ -229,7 +229,6 @@ impl<W: 'static> Queue<W> {
             let Some(store) = steps.first().and_then(|step| stores.get_mut(step.store())) else {
                 continue;
             };
-            let (verb, subject) = store.names();
             let mut done = 0;
             while done < steps.len() {
                 let outcome = user::call_under(&mark, || store.run(target, steps, &mut done));
@@ -242,6 +241,7 @@ impl<W: 'static> Queue<W> {
                     }),
                 };
                 if let Some(kind) = error {
+                    let (verb, subject) = store.names();
                     failed(
                         target,
                         Failed {
