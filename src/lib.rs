@@ -6,6 +6,7 @@ mod group;
 mod lifecycle;
 mod log;
 mod message;
+mod parallel;
 pub mod prelude;
 mod query;
 mod runtime;
@@ -28,6 +29,9 @@ pub use base::entity::Entity;
 pub use base::origin::Origin;
 pub use event::{DEFAULT_EVENT_LIMIT, EventIter, NamedEvent};
 pub use group::{Group, GroupError, GroupInfo, GroupKinds, GroupReader};
+pub use parallel::access::SystemAccess;
+pub use parallel::crew::Workers;
+pub use parallel::fault::ParamFault;
 pub use query::cells::{EntityIter, EntityRows};
 pub use query::compound::{OptionRows, OptionSlices, TupleRows};
 pub use query::error::QueryError;
@@ -43,6 +47,10 @@ pub use runtime::{
     OwnedContainer, Phase, Policy, Register, Registered, Registration, StartError, StopOutcome,
     System, SystemError, SystemInfo, SystemKey, SystemResult, Systems, Ticket, TicketError, Timer,
     UpdateError, Which, system,
+};
+pub use runtime::{
+    Conflict, EventWriter, Events, IntoResult, Matches, ParallelSystem, Param, ParamFunction, Res,
+    ResMut, RunStatistics, Typed, parallel,
 };
 pub use serde_json::{Value, json};
 pub use store::bundle::{Bundle, ColumnBatch};

@@ -28,12 +28,12 @@ pub(crate) use twins::checker;
 #[cfg(any(loom, shuttle))]
 pub(crate) use checker::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 #[cfg(any(loom, shuttle))]
@@ -233,6 +233,11 @@ impl Condvar {
     /// As [`wait`](Self::wait), but no longer than `timeout`. True when the time ran out.
     pub(crate) fn wait_timeout<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         self.0.wait_for(&mut guard.inner, timeout).timed_out()
+    }
+
+    /// Wakes one who waits, if there is one.
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
     }
 
     /// Wakes all that wait.

@@ -4,7 +4,8 @@ use super::kept::Kept;
 
 #[allow(dead_code, reason = "for systems that share the world, which follow")]
 /// Events of one type that somebody sends who cannot reach the log, in order. The list keeps its memory.
-pub(crate) struct EventBuffer<E> {
+#[doc(hidden)]
+pub struct EventBuffer<E> {
     pub(super) events: Kept<Vec<E>>,
 }
 

@@ -57,6 +57,7 @@ pub struct Requests<'a> {
     fault: Option<QueryError>,
     optional: u32,
     sets: SmallVec<[u32; 2]>,
+    looks_at: SmallVec<[KindId; 2]>,
 }
 
 impl<'a> Requests<'a> {
@@ -67,6 +68,7 @@ impl<'a> Requests<'a> {
             fault: None,
             optional: 0,
             sets: SmallVec::new(),
+            looks_at: SmallVec::new(),
         }
     }
 
@@ -113,6 +115,13 @@ impl<'a> Requests<'a> {
         Some(set)
     }
 
+    /// Notes that a filter looks into what belongs to a kind's components: their ticks, or a sparse kind's set.
+    pub(crate) fn look_at(&mut self, kind: KindId) {
+        if !self.looks_at.contains(&kind) {
+            self.looks_at.push(kind);
+        }
+    }
+
     /// Adds the terms that need not be there.
     pub(crate) fn optionally(&mut self, terms: impl FnOnce(&mut Self)) {
         self.optional += 1;
@@ -147,6 +156,7 @@ impl<'a> Requests<'a> {
         Ok(Bound {
             list: self.list,
             sets: self.sets,
+            looks_at: self.looks_at,
         })
     }
 }
@@ -157,6 +167,8 @@ pub struct Bound {
     pub(crate) list: SmallVec<[Request; 8]>,
     /// The sparse sets that terms and filters reach.
     pub(crate) sets: SmallVec<[u32; 2]>,
+    /// The kinds that filters look into.
+    pub(crate) looks_at: SmallVec<[KindId; 2]>,
 }
 
 /// Where a term finds its kind.

@@ -6,6 +6,7 @@
 
 use super::access::{Access, Term};
 use crate::base::entity::Entity;
+use crate::store::archetype::Archetype;
 use crate::store::column::Column;
 use crate::store::component::Component;
 use crate::store::entities::Slot;
@@ -37,6 +38,18 @@ impl<'w, T> Ahead<'w, T> {
         self.left = left;
         self.base = number + 1;
         Some(element)
+    }
+}
+
+impl<'w, T> Ahead<'w, T> {
+    /// Takes as many elements as are asked for, from `first` on.
+    pub(super) fn take_many(&mut self, first: usize, count: usize) -> Option<&'w mut [T]> {
+        let (elements, left) = std::mem::take(&mut self.left)
+            .get_mut(first.checked_sub(self.base)?..)?
+            .split_at_mut_checked(count)?;
+        self.left = left;
+        self.base = first + count;
+        Some(elements)
     }
 }
 
@@ -185,6 +198,45 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
         } else {
             for (at, (&access, &position)) in accesses.iter().zip(positions).enumerate() {
                 cells.place(at, access, position, &mut columns);
+            }
+        }
+        cells
+    }
+
+    /// The same where the archetype is shared. For each request: how, where in the archetype, and whether what it
+    /// reaches is the next of the columns that are lent.
+    pub(super) fn lent(
+        archetype: &'w Archetype,
+        lent: &'w mut [Column],
+        rows: EntityRows<'w>,
+        requests: impl Iterator<Item = (Access, u16, bool)>,
+        views: &'v [NumberedView<'w>],
+        now: u64,
+    ) -> Self {
+        let mut cells = Self {
+            columns: [const { Cell::Empty }; N],
+            views,
+            rows,
+            now,
+            marks_rows: false,
+        };
+        let mut lent = lent.iter_mut();
+        for (at, (access, position, is_lent)) in requests.enumerate() {
+            // A column is lent also for an archetype that has none.
+            let own = is_lent.then(|| lent.next()).flatten();
+            if position == ABSENT {
+                continue;
+            }
+            let Some(cell) = cells.columns.get_mut(at) else {
+                continue;
+            };
+            match (own, archetype.columns().get(position as usize)) {
+                (Some(column), _) => {
+                    cells.marks_rows |= access == Access::Write && column.ticks().is_some();
+                    *cell = Cell::Exclusive(column);
+                }
+                (None, Some(column)) => *cell = Cell::Shared(column),
+                (None, None) => {}
             }
         }
         cells

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::access::Requests;
 use super::cells::{NumberedView, view_of};
 use crate::store::archetype::Archetype;
+use crate::store::column::Column;
 use crate::store::component::{Component, ComponentType, Named, TypeName};
 use crate::store::kinds::KindId;
 use crate::store::sparse::SparseView;
@@ -89,8 +90,20 @@ pub trait Timeless: Filter {}
 #[doc(hidden)]
 pub struct FilterRows<'a, 'v> {
     pub(super) archetype: &'a Archetype,
+    /// Columns of the archetype that are lent to the query, and empty in it.
+    pub(super) lent: &'a [Column],
     pub(super) views: &'v [NumberedView<'a>],
     pub(super) since: u64,
+}
+
+impl<'a> FilterRows<'a, '_> {
+    fn column(&self, kind: KindId) -> Option<&'a Column> {
+        let lent = self.lent.iter().find(|column| column.kind() == kind);
+        lent.or_else(|| {
+            let at = self.archetype.position(kind)?;
+            self.archetype.columns().get(at)
+        })
+    }
 }
 
 /// A kind that a filter asks about.
@@ -104,16 +117,18 @@ pub struct Wanted {
 impl Wanted {
     fn collect<T: AskedKind>(requests: &mut Requests<'_>) -> Self {
         let kind = requests.kind(T::name(), T::component());
-        Self {
-            kind,
-            sparse: kind.and_then(|kind| requests.sparse(kind)),
+        let sparse = kind.and_then(|kind| requests.sparse(kind));
+        if let (Some(kind), Some(_)) = (kind, sparse) {
+            requests.look_at(kind);
         }
+        Self { kind, sparse }
     }
 
     fn collect_tracked<T: AskedKind>(requests: &mut Requests<'_>) -> Self {
         let wanted = Self::collect::<T>(requests);
         if let Some(kind) = wanted.kind {
             requests.store.track(kind);
+            requests.look_at(kind);
         }
         wanted
     }
@@ -137,8 +152,8 @@ impl Wanted {
         let since = rows.since;
         match self.sparse {
             None => {
-                let position = self.kind.and_then(|kind| rows.archetype.position(kind));
-                let ticks = position.and_then(|at| rows.archetype.columns()[at].ticks());
+                let column = self.kind.and_then(|kind| rows.column(kind));
+                let ticks = column.and_then(Column::ticks);
                 let ticks = ticks.map(|ticks| match which {
                     Which::Added => ticks.added.as_slice(),
                     Which::Changed => ticks.changed.as_slice(),

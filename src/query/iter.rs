@@ -3,6 +3,7 @@
 use super::error::QueryError;
 use super::fetch::Query;
 use super::filter::Filter;
+use super::lent::{Ground, Run};
 use super::state::{QueryState, Scratch};
 use super::walk::{Stop, Walk};
 use crate::store::Store;
@@ -88,7 +89,13 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
         let since = state.core.last_run;
         let now = store.advance_tick();
         state.core.last_run = now;
-        let walk = Walk::new(&state.core, store, since, now);
+        Self::run(state, Ground::Whole(store), Run { since, now })
+    }
+
+    /// Runs a state that is current.
+    #[inline]
+    pub(crate) fn run(state: &'w mut QueryState<Q, F>, ground: Ground<'w>, run: Run) -> Self {
+        let walk = Walk::new(&state.core, ground, run);
         Self {
             rows: Q::Rows::default(),
             slow: None,

@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod fetch;
 pub(crate) mod filter;
 pub(crate) mod iter;
+pub(crate) mod lent;
 pub(crate) mod mutable;
 pub(crate) mod prepared;
 pub(crate) mod state;

@@ -2,10 +2,12 @@
 
 use smallvec::SmallVec;
 
+use super::access::Bound;
 use super::error::QueryError;
 use super::fetch::{Place, Query, ReadOnlyQuery};
 use super::filter::Filter;
 use super::iter::QueryIter;
+use super::lent::{Ground, Run};
 use super::state::{QueryCore, QueryState, QueryStatistics};
 use super::walk::Walk;
 use crate::base::entity::Entity;
@@ -13,12 +15,22 @@ use crate::store::Store;
 use crate::store::entities::Entities;
 
 impl<Q: Query, F: Filter> QueryState<Q, F> {
+    /// A look that does not count as a run.
+    pub(crate) fn look(&self, store: &Store) -> Run {
+        Run {
+            since: self.core.last_run,
+            now: store.now(),
+        }
+    }
+
     /// Several entities' items. Filters that tell rows apart are applied as a run would, without counting as one.
     pub(crate) fn get_many_mut<'w, const N: usize>(
         &'w mut self,
-        store: &'w mut Store,
+        ground: Ground<'w>,
         entities: [Entity; N],
+        run: Run,
     ) -> Result<[Q::Item<'w>; N], QueryError> {
+        let store = ground.store();
         self.core.update(store)?;
         // (archetype's place, row, position in the caller's list), in the order of the walk.
         let mut places = [(0, 0, 0); N];
@@ -41,18 +53,17 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         if self.core.by_row {
             let sets = self.core.bound.sets.iter();
             let views: SmallVec<[_; 4]> = sets
-                .map(|set| (*set, store.sparse[*set as usize].view()))
+                .filter_map(|set| Some((*set, ground.set(*set)?.view())))
                 .collect();
             for (place, row, at) in places {
-                if !self.core.passes(store, &views, place, row) {
+                if !self.core.passes(&ground, &views, place, row, run.since) {
                     return Err(QueryError::NoMatch {
                         entity: entities[at],
                     });
                 }
             }
         }
-        let now = store.now();
-        let mut walk = Walk::new(&self.core, store, self.core.last_run, now);
+        let mut walk = Walk::new(&self.core, ground, run);
         let mut items = [const { None }; N];
         let mut fetch = None;
         let mut at_place = usize::MAX;
@@ -81,16 +92,16 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         mut work: impl FnMut(Q::Item<'_>, Q::Item<'_>),
     ) -> Result<(), QueryError> {
         self.core.update(store)?;
-        let since = self.core.last_run;
+        let run = self.look(store);
         let mut rows: Vec<Entity> = Vec::new();
-        let mut walk = Walk::new(&self.core, store, since, store.now());
+        let mut walk = Walk::new(&self.core, Ground::Whole(store), run);
         while let Some(stop) = walk.advance(&mut self.scratch) {
             rows.extend(stop.selected(&self.scratch.bits));
         }
         drop(walk);
         for (at, first) in rows.iter().enumerate() {
             for second in &rows[at + 1..] {
-                let [a, b] = self.get_many_mut(store, [*first, *second])?;
+                let [a, b] = self.get_many_mut(Ground::Whole(store), [*first, *second], run)?;
                 work(a, b);
             }
         }
@@ -145,6 +156,10 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
         &mut self.state
     }
 
+    pub(crate) fn bound(&self) -> &Bound {
+        &self.state.core.bound
+    }
+
     /// What preparing and running the query has cost so far.
     pub fn statistics(&self) -> QueryStatistics {
         self.state.statistics()
@@ -173,6 +188,15 @@ impl<Q: ReadOnlyQuery> Prepared<Q> {
         entity: Entity,
     ) -> Option<Q::Item<'w>> {
         self.state.core.update(store).ok()?;
+        self.look_at_current(store, entity)
+    }
+
+    /// The same where the query knows the store as it is.
+    pub(crate) fn look_at_current<'w>(
+        &'w self,
+        store: &'w Store,
+        entity: Entity,
+    ) -> Option<Q::Item<'w>> {
         let (number, row) = store.entities.locate(entity)?;
         Q::at(&self.state.core.part(store, number)?, row, entity)
     }

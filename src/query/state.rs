@@ -67,6 +67,8 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     pub(super) positions: Vec<u16>,
     /// By archetype: its place in `matches`, or `u32::MAX`.
     pub(super) match_of: Vec<u32>,
+    /// The requests that write table kinds, ascending.
+    pub(super) written: SmallVec<[u8; 4]>,
     /// Sets that an entity must be in.
     pub(super) needs_sparse: SmallVec<[u32; 2]>,
     pub(super) by_row: bool,
@@ -86,6 +88,11 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             required.filter_map(|request| request.sparse).collect();
         let reaches_sparse = bound.list.iter().any(|request| request.sparse.is_some());
         let by_row = F::by_row(&filter) || reaches_sparse;
+        let writes = bound.list.iter().enumerate();
+        let written = writes
+            .filter(|(_, request)| request.writes() && request.sparse.is_none())
+            .map(|(at, _)| at as u8)
+            .collect();
         let mut state = Self {
             world: store.id(),
             epoch: store.epoch(),
@@ -97,6 +104,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             matches: Vec::new(),
             positions: Vec::new(),
             match_of: Vec::new(),
+            written,
             needs_sparse,
             by_row,
             last_run: 0,

@@ -10,22 +10,73 @@ use super::access::MAX_TERMS;
 use super::cells::{Ahead, Cells, EntityRows, NumberedView, entity_at, view_of};
 use super::fetch::Query;
 use super::filter::{Filter, FilterRows};
+use super::lent::{Ground, Run};
 use super::state::{QueryCore, Scratch};
 use crate::base::entity::Entity;
 use crate::store::Store;
 use crate::store::archetype::Archetype;
+use crate::store::column::Column;
 use crate::store::entities::Slot;
 
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
     state: &'w QueryCore<Q, F>,
-    ahead: Ahead<'w, Archetype>,
+    pieces: Pieces<'w>,
     /// The next match.
     next: usize,
     slots: &'w [Slot],
     views: SmallVec<[NumberedView<'w>; 4]>,
     since: u64,
     now: u64,
+}
+
+/// The archetypes that lie ahead.
+enum Pieces<'w> {
+    Whole(Ahead<'w, Archetype>),
+    Lent {
+        archetypes: &'w [Archetype],
+        columns: Ahead<'w, Column>,
+    },
+}
+
+/// One archetype, with the columns that are lent of it if it is shared.
+enum Piece<'w> {
+    Whole(&'w mut Archetype),
+    Lent(&'w Archetype, &'w mut [Column]),
+}
+
+impl<'w> Pieces<'w> {
+    /// Takes an archetype out: the one with this number, the match in this place.
+    #[inline(always)]
+    fn take(&mut self, number: usize, place: usize, written: usize) -> Option<Piece<'w>> {
+        match self {
+            Self::Whole(ahead) => Some(Piece::Whole(ahead.take(number)?)),
+            Self::Lent {
+                archetypes,
+                columns,
+            } => Some(Piece::Lent(
+                archetypes.get(number)?,
+                columns.take_many(place * written, written)?,
+            )),
+        }
+    }
+}
+
+impl Piece<'_> {
+    #[inline(always)]
+    fn archetype(&self) -> &Archetype {
+        match self {
+            Self::Whole(archetype) => archetype,
+            Self::Lent(archetype, _) => archetype,
+        }
+    }
+
+    fn lent(&self) -> &[Column] {
+        match self {
+            Self::Whole(_) => &[],
+            Self::Lent(_, columns) => columns,
+        }
+    }
 }
 
 /// One archetype as a query reaches it.
@@ -53,39 +104,58 @@ impl<Q: Query> Stop<'_, Q> {
 }
 
 impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
-    /// Begins a run that asks what changed after the tick `since`.
+    /// Begins a run.
     pub(super) fn new(
         state: &'w QueryCore<Q, F>,
-        store: &'w mut Store,
-        since: u64,
-        now: u64,
+        ground: Ground<'w>,
+        Run { since, now }: Run,
     ) -> Self {
-        let Store {
-            archetypes,
-            entities,
-            sparse,
-            ..
-        } = store;
         let mut views = SmallVec::new();
-        if state.by_row {
-            let reached = sparse
-                .iter_mut()
-                .enumerate()
-                .map(|(number, set)| (number as u32, set));
-            for (number, set) in reached.filter(|(number, _)| state.bound.sets.contains(number)) {
-                let written = state
-                    .bound
-                    .list
-                    .iter()
-                    .any(|request| request.writes() && request.sparse == Some(number));
-                views.push((number, if written { set.view_mut() } else { set.view() }));
+        let (slots, pieces) = match ground {
+            Ground::Whole(store) => {
+                let Store {
+                    archetypes,
+                    entities,
+                    sparse,
+                    ..
+                } = store;
+                if state.by_row {
+                    let reached = sparse.iter_mut().enumerate();
+                    let reached = reached.map(|(number, set)| (number as u32, set));
+                    for (number, set) in
+                        reached.filter(|(number, _)| state.bound.sets.contains(number))
+                    {
+                        let written = state.writes_set(number);
+                        views.push((number, if written { set.view_mut() } else { set.view() }));
+                    }
+                }
+                (entities.slots(), Pieces::Whole(Ahead::new(archetypes)))
             }
-        }
+            Ground::Lent(store, loan) => {
+                let (columns, sets) = loan.parts();
+                for &number in &state.bound.sets {
+                    if !state.writes_set(number)
+                        && let Some(set) = store.sparse.get(number as usize)
+                    {
+                        views.push((number, set.view()));
+                    }
+                }
+                views.extend(
+                    sets.iter_mut()
+                        .map(|(number, set)| (*number, set.view_mut())),
+                );
+                let pieces = Pieces::Lent {
+                    archetypes: &store.archetypes,
+                    columns: Ahead::new(columns),
+                };
+                (store.entities.slots(), pieces)
+            }
+        };
         Self {
             state,
-            ahead: Ahead::new(archetypes),
+            pieces,
             next: 0,
-            slots: entities.slots(),
+            slots,
             views,
             since,
             now,
@@ -99,35 +169,31 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             return self.advance_by_row(scratch);
         }
         loop {
-            let number = *self.state.matches.get(self.next)? as usize;
-            self.next += 1;
-            scratch.visited += 1;
-            let archetype = self.ahead.take(number)?;
-            if archetype.len() != 0 {
-                return Some(stop(
-                    self.state,
-                    self.slots,
-                    &[],
-                    self.now,
-                    number,
-                    archetype,
-                ));
+            let (number, piece) = self.step(scratch)?;
+            if piece.archetype().len() != 0 {
+                return Some(stop(self.state, self.slots, &[], self.now, number, piece));
             }
         }
+    }
+
+    /// Takes the next match out.
+    #[inline(always)]
+    fn step(&mut self, scratch: &mut Scratch) -> Option<(usize, Piece<'w>)> {
+        let place = self.next;
+        let number = *self.state.matches.get(place)? as usize;
+        self.next += 1;
+        scratch.visited += 1;
+        let piece = self.pieces.take(number, place, self.state.written.len())?;
+        Some((number, piece))
     }
 
     #[inline(never)]
     fn advance_by_row(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
         loop {
-            let number = *self.state.matches.get(self.next)? as usize;
-            self.next += 1;
-            scratch.visited += 1;
-            let archetype = self.ahead.take(number)?;
-            if archetype.len() != 0 && self.select(number, archetype, &mut scratch.bits) {
+            let (number, piece) = self.step(scratch)?;
+            if piece.archetype().len() != 0 && self.select(number, &piece, &mut scratch.bits) {
                 let views = &self.views;
-                return Some(stop(
-                    self.state, self.slots, views, self.now, number, archetype,
-                ));
+                return Some(stop(self.state, self.slots, views, self.now, number, piece));
             }
         }
     }
@@ -150,7 +216,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     ) -> B {
         let Self {
             state,
-            mut ahead,
+            pieces,
             slots,
             now,
             ..
@@ -159,12 +225,27 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         let matches = state.matches.get(self.next..).unwrap_or_default();
         scratch.visited += matches.len() as u64;
         let mut acc = init;
-        for &number in matches {
-            let Some(archetype) = ahead.take(number as usize) else {
-                break;
-            };
-            let stop = stop(state, slots, &[], now, number as usize, archetype);
-            acc = Q::rows(stop.fetch).fold(acc, &mut f);
+        match pieces {
+            Pieces::Whole(mut ahead) => {
+                for &number in matches {
+                    let Some(archetype) = ahead.take(number as usize) else {
+                        break;
+                    };
+                    let piece = Piece::Whole(archetype);
+                    let stop = stop(state, slots, &[], now, number as usize, piece);
+                    acc = Q::rows(stop.fetch).fold(acc, &mut f);
+                }
+            }
+            mut lent @ Pieces::Lent { .. } => {
+                for (place, &number) in matches.iter().enumerate() {
+                    let (place, number) = (self.next + place, number as usize);
+                    let Some(piece) = lent.take(number, place, state.written.len()) else {
+                        break;
+                    };
+                    let stop = stop(state, slots, &[], now, number, piece);
+                    acc = Q::rows(stop.fetch).fold(acc, &mut f);
+                }
+            }
         }
         acc
     }
@@ -172,15 +253,14 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     /// Goes to one archetype ahead, without asking which of its rows pass.
     pub(super) fn go_to(&mut self, place: usize) -> Option<Stop<'w, Q>> {
         let number = *self.state.matches.get(place)? as usize;
-        let archetype = self.ahead.take(number)?;
+        let piece = self.pieces.take(number, place, self.state.written.len())?;
         let views: &[NumberedView<'w>] = if self.state.by_row { &self.views } else { &[] };
-        Some(stop(
-            self.state, self.slots, views, self.now, number, archetype,
-        ))
+        Some(stop(self.state, self.slots, views, self.now, number, piece))
     }
 
     /// Which rows of an archetype pass; false when none does.
-    fn select(&self, number: usize, archetype: &Archetype, bits: &mut Vec<u64>) -> bool {
+    fn select(&self, number: usize, piece: &Piece<'_>, bits: &mut Vec<u64>) -> bool {
+        let archetype = piece.archetype();
         let needed = || {
             self.state
                 .needs_sparse
@@ -192,6 +272,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         }
         let rows = FilterRows {
             archetype,
+            lent: piece.lent(),
             views: &self.views,
             since: self.since,
         };
@@ -228,8 +309,14 @@ fn stop<'w, Q: Query, F: Filter>(
     views: &[NumberedView<'w>],
     now: u64,
     number: usize,
-    archetype: &'w mut Archetype,
+    piece: Piece<'w>,
 ) -> Stop<'w, Q> {
+    let archetype = match piece {
+        Piece::Whole(archetype) => archetype,
+        Piece::Lent(archetype, lent) => {
+            return stop_lent(state, slots, views, now, number, archetype, lent);
+        }
+    };
     macro_rules! wide {
         ($kinds:expr) => {
             stop_with::<Q, F, { $kinds }>(state, slots, views, now, number, archetype)
@@ -269,18 +356,54 @@ fn stop_with<'w, Q: Query, F: Filter, const KINDS: usize>(
     }
 }
 
+/// The same where the archetype is shared, and what is written of it is lent.
+#[inline(never)]
+fn stop_lent<'w, Q: Query, F: Filter>(
+    state: &QueryCore<Q, F>,
+    slots: &'w [Slot],
+    views: &[NumberedView<'w>],
+    now: u64,
+    number: usize,
+    archetype: &'w Archetype,
+    lent: &'w mut [Column],
+) -> Stop<'w, Q> {
+    let ids = archetype.ids();
+    let rows = EntityRows { ids, slots };
+    let positions = state.positions_of(number);
+    let requests = state.accesses.iter().zip(positions).enumerate();
+    let requests = requests
+        .map(|(at, (&access, &position))| (access, position, state.written.contains(&(at as u8))));
+    let mut cells = Cells::<MAX_TERMS>::lent(archetype, lent, rows, requests, views, now);
+    let marks_rows = cells.marks_rows;
+    let fetch = Q::fetch(&state.query, &mut cells);
+    Stop {
+        fetch,
+        ids,
+        slots,
+        by_row: state.by_row,
+        marks_rows,
+    }
+}
+
 impl<Q: Query, F: Filter> QueryCore<Q, F> {
+    /// Whether it writes a sparse set.
+    fn writes_set(&self, number: u32) -> bool {
+        let mut requests = self.bound.list.iter();
+        requests.any(|request| request.writes() && request.sparse == Some(number))
+    }
+
     /// Whether one row of a match passes, as a run would judge it.
     pub(super) fn passes(
         &self,
-        store: &Store,
+        ground: &Ground<'_>,
         views: &[NumberedView<'_>],
         place: usize,
         row: usize,
+        since: u64,
     ) -> bool {
         let number = self.matches.get(place).copied();
-        let Some(archetype) = number.and_then(|number| store.archetypes.get(number as usize))
-        else {
+        let archetypes = &ground.store().archetypes;
+        let Some(archetype) = number.and_then(|number| archetypes.get(number as usize)) else {
             return false;
         };
         let Some(&id) = archetype.ids().get(row) else {
@@ -288,8 +411,9 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
         };
         let rows = FilterRows {
             archetype,
+            lent: ground.columns(place, self.written.len()),
             views,
-            since: self.last_run,
+            since,
         };
         let lens = F::lens(&self.filter, &rows);
         let needed = |set: &u32| view_of(views, *set).is_some_and(|view| view.has(id));

@@ -17,7 +17,7 @@ use super::own::Own;
 use super::rest::{Mode, Rest};
 use super::shared::Shared;
 use super::system::{System, sealed};
-use super::unit::{self, OwnState, Slot, Unit, flag, shut};
+use super::unit::{self, OwnState, Slot, Unit, flag, place, shut};
 use crate::base::user;
 use crate::world::{NOBODY, World};
 
@@ -85,13 +85,6 @@ pub(crate) fn split<'a>(
             shared,
         },
     ))
-}
-
-/// Tells a unit its position in the order.
-fn place(units: &mut [Slot], slot: usize, position: u32) {
-    if let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) {
-        unit.own.cold.position = position;
-    }
 }
 
 impl Body {
@@ -173,6 +166,7 @@ impl Body {
         self.units.append(&mut self.rest.pending);
         let Self { units, rest, .. } = self;
         rest.order.settle_some(|slot, to| place(units, slot, to));
+        rest.arrangement.arrange(&mut rest.order, units);
     }
 
     /// The same before a pass, which is to meet no tombstone.
@@ -180,6 +174,7 @@ impl Body {
         self.units.append(&mut self.rest.pending);
         let Self { units, rest, .. } = self;
         rest.order.settle(|slot, to| place(units, slot, to));
+        rest.arrangement.arrange(&mut rest.order, units);
     }
 
     /// Ends a pass, a step or a teardown: releases what was removed, admits what was registered.

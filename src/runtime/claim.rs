@@ -11,6 +11,7 @@ use super::registration::IntoRegistration;
 use super::registry::Registered;
 use super::system::{System, Which};
 use super::{AccessError, SystemError, UpdateError};
+use crate::parallel::crew::Workers;
 use crate::time::SharedClock;
 use crate::world::World;
 
@@ -184,6 +185,11 @@ impl Claim {
     /// [`SystemError::Clock`] when the clock panics on being read. Nothing has changed then.
     pub fn set_clock(&mut self, clock: impl Into<Option<SharedClock>>) -> Result<(), SystemError> {
         self.context().set_clock(clock)
+    }
+
+    /// See [`Context::set_workers`].
+    pub fn set_workers<'w>(&mut self, workers: impl Into<Option<&'w Workers>>) {
+        self.context().set_workers(workers);
     }
 
     /// A registered system as its own type.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::base::BoxError;
 use crate::base::origin::Origin;
 use crate::lifecycle::{Place, Refused};
+use crate::parallel::fault::ParamFault;
 use crate::time::{IntervalError, MAX_INTERVAL};
 
 /// Exclusive access to a container was refused. It is never waited for.
@@ -319,6 +320,24 @@ pub enum SystemError {
         expected: &'static str,
         /// The type of the system.
         found: &'static str,
+    },
+    /// The systems would wait for each other: each is to run before the next one.
+    #[error("{origin}: systems would wait for each other: {}", .systems.join(", then "))]
+    Cycle {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// Their handles; the first one stands at the end as well.
+        systems: Vec<Arc<str>>,
+    },
+    /// The parameters of a typed system contradict each other.
+    #[error("{origin}: parameters of system \"{system}\": {fault}")]
+    Parameters {
+        /// The function that was called, with the container.
+        origin: Origin,
+        /// The handle of the system.
+        system: Arc<str>,
+        /// What is wrong.
+        fault: ParamFault,
     },
     /// The listener's callback takes a system of another Rust type.
     #[error(

@@ -9,6 +9,7 @@ use super::policy::Policy;
 use super::system::{SystemKey, Which};
 use super::unit::{OwnState, flag};
 use crate::message::Mailbox;
+use crate::parallel::access::SystemAccess;
 use crate::time::Moment;
 
 /// The systems of a container in update order; see [`Context::systems`](crate::Context::systems).
@@ -64,7 +65,7 @@ impl Context<'_> {
 /// What can be told about a registered system.
 #[derive(Clone, Copy)]
 pub struct SystemInfo<'a> {
-    own: &'a OwnState,
+    pub(crate) own: &'a OwnState,
 }
 
 impl<'a> SystemInfo<'a> {
@@ -148,6 +149,17 @@ impl<'a> SystemInfo<'a> {
     /// The names of its timers, in the order in which they were added.
     pub fn timers(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.own.timers.names()
+    }
+
+    /// What the system reads and writes of the world, if it says so; nothing for one that may do anything.
+    pub fn access(&self) -> &'a [SystemAccess] {
+        let access = self.own.cold.access.as_ref();
+        access.map_or(&[], |access| access.list())
+    }
+
+    /// Whether it may do anything, and so runs alone.
+    pub fn is_exclusive(&self) -> bool {
+        !self.own.is(flag::DECLARED)
     }
 
     /// Its mailbox, to send to directly.

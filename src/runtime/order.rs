@@ -16,6 +16,8 @@ const TOMBSTONE: u32 = u32::MAX;
 pub(crate) struct Order {
     slots: Vec<u32>,
     tombstones: usize,
+    /// Counts the changes, for who keeps what follows from the order.
+    version: u64,
 }
 
 impl Order {
@@ -33,8 +35,27 @@ impl Order {
             .map_or(usize::MAX, |&slot| slot as usize)
     }
 
+    /// Another number after every change.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Something has changed that decides which systems may overlap.
+    pub(crate) fn touch(&mut self) {
+        self.version += 1;
+    }
+
+    /// Another order of the same slots; there are no tombstones then.
+    pub(crate) fn rearrange(&mut self, slots: impl Iterator<Item = u32>) {
+        self.version += 1;
+        self.tombstones = 0;
+        self.slots.clear();
+        self.slots.extend(slots);
+    }
+
     /// Appends a slot and returns its position.
     pub(crate) fn push(&mut self, slot: u32) -> u32 {
+        self.version += 1;
         self.slots.push(slot);
         // Slots are distinct 32-bit numbers and tombstones leave before the next pass.
         u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
@@ -42,6 +63,7 @@ impl Order {
 
     /// Another slot takes over a position.
     pub(crate) fn replace(&mut self, position: u32, slot: u32) {
+        self.version += 1;
         if let Some(place) = self.slots.get_mut(position as usize) {
             *place = slot;
         }
@@ -74,6 +96,7 @@ impl Order {
             return;
         }
         self.tombstones = 0;
+        self.version += 1;
         let mut position = 0;
         self.slots.retain(|&slot| {
             let stays = slot != TOMBSTONE;

@@ -6,17 +6,19 @@
 
 use std::sync::Arc;
 
+use super::beside::may_overlap;
 use super::body::{Body, Site, split};
 use super::hearing::hear_queued;
 use super::policy::Policy;
 use super::rest::Mode;
+use super::segment::Segment;
 use super::shared::Shared;
+use super::statistics::Stopwatch;
 use super::system::System;
-use super::unit::{self, OwnState, Unit, flag};
+use super::unit::{self, OwnState, Unit, flag, may_run, read_clock};
 use super::{Failure, Phase};
 use crate::base::lock::Ordering;
 use crate::base::user::{self, Mark};
-use crate::world::World;
 
 impl Body {
     /// Runs one pass. When a stop ended it, what it removed waits for the teardown, which comes next.
@@ -144,12 +146,28 @@ impl Body {
         let mark = Mark::enter();
         let Self { world, units, rest } = self;
         let units = units.as_mut_slice();
-        for position in 0..end {
-            let slot = rest.order.slot(position);
+        let mut watch = Stopwatch::new(rest.timed);
+        let mut next = 0;
+        let mut segments = 0;
+        while next < end {
+            let slot = rest.order.slot(next);
+            next += 1;
             let Some((unit, mut site)) = split(units, slot, world, rest, shared) else {
                 continue;
             };
             let plain = unit.own.flags == flag::STARTED;
+            if !plain && may_overlap(unit) {
+                let mut segment = Segment {
+                    world,
+                    units,
+                    rest,
+                    shared,
+                    mail,
+                };
+                next = segment.run(segments, next - 1, end)?;
+                segments += 1;
+                continue;
+            }
             // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes
             // readable at its first update (DEL-04).
             if !plain && !unit.own.is(flag::STARTED) {
@@ -165,11 +183,13 @@ impl Body {
             if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
                 shared.running.note(slot);
                 site.world.set_author(slot);
-                if plain {
-                    update(unit, &mut site, now, &mark)?;
+                let outcome = if plain {
+                    update(unit, &mut site, now, &mark)
                 } else {
-                    update_special(unit, &mut site, now, &mark)?;
-                }
+                    update_special(unit, &mut site, now, &mark)
+                };
+                watch.ended(&unit.own);
+                outcome?;
             }
         }
         // What was sent during the start-up step to a system registered in it waits behind a ring that is forgotten by
@@ -196,29 +216,6 @@ fn start(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Whether a unit that is due is one to be updated, is switched on, and its run condition holds.
-#[cold]
-fn may_run(own: &mut OwnState, world: &World) -> Result<bool, Failure> {
-    if own.is(flag::OFF) || own.cold.policy == Policy::Storage {
-        return Ok(false);
-    }
-    let Some(condition) = &mut own.cold.condition else {
-        return Ok(true);
-    };
-    match user::call(|| condition(world)) {
-        Ok(holds) => Ok(holds),
-        Err(panic) => Err(own.fail(Phase::Condition, panic.into())),
-    }
-}
-
-#[inline]
-fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
-    match own.clock.read() {
-        Ok(now) => Ok(now),
-        Err(panic) => Err(own.fail(Phase::Update, panic.into())),
-    }
-}
-
 /// `update_system` after the start: outside the order, due or not.
 fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     // Its `initialize` may have removed it, or asked for a stop.
@@ -233,7 +230,10 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     let slot = unit.own.cold.key.slot as usize;
     let _runs = site.shared.running.enter(slot);
     site.world.set_author(slot);
-    update_special(unit, site, now, &Mark::enter())
+    let mut watch = Stopwatch::new(site.rest.timed);
+    let outcome = update_special(unit, site, now, &Mark::enter());
+    watch.ended(&unit.own);
+    outcome
 }
 
 /// One update: elapsed time, timers, `update`, all from one clock reading.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::SystemError;
+use super::arrangement::{Asked, Other};
 use super::context::Context;
 use super::listener::Listener;
 use super::policy::Policy;
@@ -62,6 +63,7 @@ pub(crate) struct Parts {
     pub(crate) lines: Vec<HeldLines>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) policy: Policy,
+    pub(crate) asked: Vec<Asked>,
 }
 
 impl Parts {
@@ -313,6 +315,38 @@ impl<S: System> Registration<S> {
     #[must_use]
     pub fn run_if(mut self, condition: impl FnMut(&World) -> bool + Send + 'static) -> Self {
         self.parts.condition = Some(Box::new(condition));
+        self
+    }
+
+    /// The system runs after another one in every pass, whichever was registered first. That one must be registered when
+    /// this one is added. See [`Context::succeeds`].
+    #[must_use]
+    pub fn succeeds(self, earlier: impl Into<Arc<str>>) -> Self {
+        self.ask(Other::Handle(earlier.into()), true)
+    }
+
+    /// The system runs before another one in every pass. See [`succeeds`](Self::succeeds).
+    #[must_use]
+    pub fn precedes(self, later: impl Into<Arc<str>>) -> Self {
+        self.ask(Other::Handle(later.into()), false)
+    }
+
+    /// The system runs after every system of the Rust type `E` that is registered when this one is added. See
+    /// [`succeeds`](Self::succeeds).
+    #[must_use]
+    pub fn succeeds_type<E: System>(self) -> Self {
+        self.ask(Other::Type(SystemType::of::<E>()), true)
+    }
+
+    /// The system runs before every system of the Rust type `L` that is registered when this one is added. See
+    /// [`succeeds`](Self::succeeds).
+    #[must_use]
+    pub fn precedes_type<L: System>(self) -> Self {
+        self.ask(Other::Type(SystemType::of::<L>()), false)
+    }
+
+    fn ask(mut self, other: Other, other_first: bool) -> Self {
+        self.parts.asked.push(Asked { other, other_first });
         self
     }
 

@@ -11,7 +11,7 @@ use super::registration::{IntoRegistration, Parts, Registration};
 use super::rest::Mode;
 use super::system::{System, SystemKey, SystemType, Which};
 use super::timer::Timer;
-use super::unit::{self, Cold, OwnState, Unit, flag, shut};
+use super::unit::{self, Callback, Cold, OwnState, Unit, flag, shut};
 use crate::base::origin::Origin;
 use crate::base::user;
 use crate::base::uuid::Uuid;
@@ -46,7 +46,7 @@ impl Context<'_> {
 
     fn register(
         &mut self,
-        system: Box<dyn System>,
+        mut system: Box<dyn System>,
         of: SystemType,
         mut parts: Parts,
     ) -> Result<Registered, SystemError> {
@@ -61,7 +61,13 @@ impl Context<'_> {
             .unwrap_or_else(|| self.lent.rest.clock.clone());
         let checked = parts
             .check(&origin, &handle, of)
-            .and_then(|()| own::read(&clock, &handle, self.shared, "add_system"));
+            .and_then(|()| self.bind(&mut *system, &handle))
+            .and_then(|()| self.resolve(&parts.asked, &handle))
+            .and_then(|wishes| {
+                let now = own::read(&clock, &handle, self.shared, "add_system")?;
+                self.wish(&wishes, "add_system")?;
+                Ok(now)
+            });
         let now = match checked {
             Ok(now) => now,
             Err(error) => {
@@ -84,9 +90,22 @@ impl Context<'_> {
         Ok(Registered { handle, key })
     }
 
+    /// Resolves the parameters of a typed system.
+    fn bind(&mut self, system: &mut dyn System, handle: &Arc<str>) -> Result<(), SystemError> {
+        let Some(declared) = system.declared() else {
+            return Ok(());
+        };
+        let bound = declared.bind(self.world);
+        bound.map(drop).map_err(|fault| SystemError::Parameters {
+            origin: Origin::new(Some(&self.shared.handle), "add_system"),
+            system: Arc::clone(handle),
+            fault,
+        })
+    }
+
     fn insert(
         &mut self,
-        system: Box<dyn System>,
+        mut system: Box<dyn System>,
         of: SystemType,
         parts: Parts,
         handle: Arc<str>,
@@ -97,30 +116,21 @@ impl Context<'_> {
         let inbox = self.shared.routes.new_inbox(Arc::clone(&handle));
         let mailbox = inbox.mailbox().clone();
         let in_pass = self.lent.rest.mode != Mode::Idle;
-        let flags = if parts.off { flag::OFF } else { 0 }
-            | if parts.condition.is_some() {
-                flag::CONDITION
-            } else {
-                0
-            }
-            | if in_pass { flag::NEW } else { 0 }
-            | if parts.policy == Policy::Storage || parts.listeners.iter().any(Listener::is_queued)
-            {
-                flag::SPECIAL
-            } else {
-                0
-            };
-        let mut timers = TimerSet::new();
-        for Timer {
-            name,
-            length,
-            repeats,
-            callback,
-            ..
-        } in parts.timers
-        {
-            timers.add(name, to_micros(length).unwrap_or(0), repeats, callback, now);
-        }
+        let access = system
+            .declared()
+            .map(|declared| Arc::new(declared.access().clone()));
+        let special =
+            parts.policy == Policy::Storage || parts.listeners.iter().any(Listener::is_queued);
+        let flags = [
+            (parts.off, flag::OFF),
+            (parts.condition.is_some(), flag::CONDITION),
+            (in_pass, flag::NEW),
+            (special, flag::SPECIAL),
+            (access.is_some(), flag::DECLARED),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set);
+        let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
+        let timers = timers_from(parts.timers, now);
         let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
         let policy = parts.policy;
         self.lent.rest.hearing.stale |= !parts.listeners.is_empty();
@@ -132,14 +142,19 @@ impl Context<'_> {
             .rest
             .index
             .get(&handle)
-            .and_then(|&old| self.position(old));
+            .and_then(|&old| self.place_in_order(old));
         let name = Arc::clone(&handle);
+        let timed = self.lent.rest.timed;
+        let run_times = timed.then(|| self.shared.timings.begin(&handle));
         let condition = parts.condition;
         let key = self.lent.insert(|key| {
             let cold = Box::new(Cold {
                 handle,
                 key,
                 position: 0,
+                sequence: 0,
+                times: run_times,
+                access,
                 of,
                 logger,
                 inbox,
@@ -166,12 +181,13 @@ impl Context<'_> {
             }
         });
         let rest = &mut *self.lent.rest;
-        let position = match replaced {
-            Some(position) => {
+        rest.registered += 1;
+        let (position, sequence) = match replaced {
+            Some((position, sequence)) => {
                 rest.order.replace(position, key.slot);
-                position
+                (position, sequence)
             }
-            None => rest.order.push(key.slot),
+            None => (rest.order.push(key.slot), rest.registered),
         };
         self.shared.running.name(key.slot as usize, &name);
         rest.index.insert(name, key);
@@ -185,6 +201,7 @@ impl Context<'_> {
         }
         if let Some(unit) = self.lent.unit_mut(key) {
             unit.own.cold.position = position;
+            unit.own.cold.sequence = sequence;
             if torn {
                 // It is never started: nobody would read what is sent to it.
                 unit.own.cold.inbox.close();
@@ -193,8 +210,9 @@ impl Context<'_> {
         key
     }
 
-    fn position(&self, key: SystemKey) -> Option<u32> {
-        self.own(key).map(|own| own.cold.position)
+    fn place_in_order(&self, key: SystemKey) -> Option<(u32, u64)> {
+        self.own(key)
+            .map(|own| (own.cold.position, own.cold.sequence))
     }
 
     /// Removes a system. It is gone when the call returns: not found, not exported, not messaged, not updated.
@@ -245,9 +263,14 @@ impl Context<'_> {
             // What waited can still be read in `shutdown`.
             own.cold.inbox.collect();
             let (handle, position) = (Arc::clone(&own.cold.handle), own.cold.position);
+            let own_times = own.cold.times.is_some();
             self.shared.routes.remove(&handle);
             self.lent.rest.index.remove(&handle);
             self.lent.rest.order.remove(position);
+            self.lent.rest.arrangement.forget(&handle);
+            if own_times {
+                self.shared.timings.end(&handle);
+            }
         }
         self.lent.rest.hearing.stale |= listened;
         if self.lent.rest.mode == Mode::Idle {
@@ -313,6 +336,16 @@ impl Context<'_> {
 
 /// How many releases outside a pass run inside each other.
 const DEEPEST_RELEASE: u32 = 32;
+
+/// The timers of a registration, counting from `now`.
+fn timers_from(timers: Vec<Timer>, now: u64) -> TimerSet<Callback> {
+    let mut set = TimerSet::new();
+    for timer in timers {
+        let length = to_micros(timer.length).unwrap_or(0);
+        set.add(timer.name, length, timer.repeats, timer.callback, now);
+    }
+    set
+}
 
 fn system_type<S: System>(_: &Registration<S>) -> SystemType {
     SystemType::of::<S>()

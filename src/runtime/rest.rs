@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use ahash::AHashMap;
 
+use super::arrangement::Arrangement;
+use super::beside::Beside;
 use super::channels::Hearing;
 use super::deferred::Deferred;
 use super::order::Order;
@@ -45,6 +47,12 @@ pub(crate) struct Rest {
     /// Events on their way from the inlet to the world. Empty in between; keeps its memory.
     pub(crate) sent: SentEvents,
     pub(crate) hearing: Hearing,
+    /// Updates are timed.
+    pub(crate) timed: bool,
+    pub(crate) beside: Beside,
+    pub(crate) arrangement: Arrangement,
+    /// Registrations so far.
+    pub(crate) registered: u64,
 }
 
 /// Whether changes to the systems take effect at once, or at the end of what is running.

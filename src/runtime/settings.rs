@@ -12,6 +12,7 @@ use super::timer::Timer;
 use super::unit::flag;
 use crate::base::origin::Origin;
 use crate::base::user;
+use crate::parallel::crew::Workers;
 use crate::time::SharedClock;
 use crate::world::World;
 
@@ -115,6 +116,7 @@ impl Context<'_> {
         let old = own.cold.condition.replace(Box::new(condition));
         own::set_flag(own, flag::CONDITION, true);
         let _ = user::release(old);
+        self.lent.rest.order.touch();
         Ok(())
     }
 
@@ -162,5 +164,28 @@ impl Context<'_> {
             Err(error) => return user::refuse(clock, error),
         };
         own::set_clock(own, clock.into(), shared, "set_system_clock")
+    }
+
+    /// Gives the container worker threads, on which its typed systems may run beside each other; `None` takes them away.
+    /// See [`Workers`]. What comes of a pass is the same with and without.
+    pub fn set_workers<'w>(&mut self, workers: impl Into<Option<&'w Workers>>) {
+        let workers = workers.into().cloned();
+        let old = std::mem::replace(&mut self.lent.rest.beside.workers, workers);
+        // The last one to go waits for the threads.
+        drop(old);
+    }
+
+    /// For tests: the typed systems that stand together run in another order in each pass, one of those that
+    /// [`succeeds`](Self::succeeds) and [`precedes`](Self::precedes) allow, drawn with this seed; `None` ends that. Systems
+    /// that conflict and that nobody ordered run in the order of their registration else, and a program that depends on it
+    /// without saying so shows here. Systems that run alone keep their places.
+    pub fn set_shuffled(&mut self, seed: Option<u64>) {
+        self.lent.rest.beside.shuffle = seed;
+    }
+
+    /// A level of systems that takes less time than this stays on one thread: waking another one costs some
+    /// microseconds. The default is 20; zero hands over everything that can be.
+    pub fn set_worth_waking(&mut self, time: Duration) {
+        self.lent.rest.beside.worth = time;
     }
 }

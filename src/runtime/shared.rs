@@ -9,6 +9,7 @@ use super::deferred::{Deferred, Queue};
 use super::ending::ThreadEnd;
 use super::error::Failure;
 use super::manager::ManagerRef;
+use super::run_times::Timings;
 use super::running::Running;
 #[cfg(any(loom, shuttle))]
 use crate::base::lock::checker;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) inlet: Inlet,
     pub(crate) logger: Logger,
     pub(crate) running: Running,
+    pub(crate) timings: Timings,
     /// Stored under `life` together with the protocol's own flag; read without it as a hint.
     stop: AtomicBool,
     life: Mutex<Life>,
@@ -86,6 +88,7 @@ impl Shared {
             inlet: Inlet::new(),
             logger: Logger::standard(),
             running: Running::new(),
+            timings: Timings::new(),
             stop: AtomicBool::new(false),
             life: Mutex::new(Life {
                 cycle: Lifecycle::new(Box::new(Body::new(world))),

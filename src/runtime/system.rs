@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::context::Context;
+use super::declared::Declared;
 use crate::base::BoxError;
 use crate::time::DEFAULT_INTERVAL;
 
@@ -154,6 +155,21 @@ pub trait System: Any + Send {
     fn export(&self) -> Value {
         Value::Object(Map::new())
     }
+
+    /// What errors and listings call its type.
+    #[doc(hidden)]
+    fn shown_type() -> &'static str
+    where
+        Self: Sized,
+    {
+        type_name::<Self>()
+    }
+
+    /// The system as one that says what it reaches.
+    #[doc(hidden)]
+    fn declared(&mut self) -> Option<&mut dyn Declared> {
+        None
+    }
 }
 
 /// A closure as a system; made by [`system`](crate::system).
@@ -179,7 +195,7 @@ impl SystemType {
     pub(crate) fn of<S: System>() -> Self {
         Self {
             id: TypeId::of::<S>(),
-            name: type_name::<S>(),
+            name: S::shown_type(),
         }
     }
 }

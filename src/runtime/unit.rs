@@ -6,11 +6,13 @@ use super::context::Context;
 use super::error::{Failure, Phase};
 use super::listener::Listening;
 use super::policy::Policy;
+use super::run_times::RunTimes;
 use super::system::{System, SystemKey, SystemResult, SystemType};
 use crate::base::BoxError;
 use crate::base::user::{self, Mark};
 use crate::log::{Level, Logger};
 use crate::message::Inbox;
+use crate::parallel::access::AccessSet;
 use crate::time::{Elapsed, SharedClock, TimerSet, Timing};
 use crate::world::{RemovalMarks, World};
 
@@ -52,6 +54,12 @@ pub(crate) struct Cold {
     pub(crate) key: SystemKey,
     /// Where the key's slot stands in the order.
     pub(crate) position: u32,
+    /// The number of the registration that its place in the order goes back to.
+    pub(crate) sequence: u64,
+    /// How long its updates take, if that is asked for.
+    pub(crate) times: Option<Arc<RunTimes>>,
+    /// What it reaches, if it says so.
+    pub(crate) access: Option<Arc<AccessSet>>,
     pub(crate) of: SystemType,
     pub(crate) logger: Logger,
     pub(crate) inbox: Inbox,
@@ -80,6 +88,8 @@ pub(crate) mod flag {
     pub(crate) const SHUT: u8 = 32;
     /// It has queued listeners, or is never updated: `cold` tells.
     pub(crate) const SPECIAL: u8 = 64;
+    /// It says what it reaches, so that it may run beside others.
+    pub(crate) const DECLARED: u8 = 128;
 }
 
 impl OwnState {
@@ -183,5 +193,35 @@ impl Slot {
             free.push(number);
         }
         Some(unit)
+    }
+}
+
+/// Tells a unit its position in the order.
+pub(crate) fn place(units: &mut [Slot], slot: usize, position: u32) {
+    if let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) {
+        unit.own.cold.position = position;
+    }
+}
+
+/// Whether a unit that is due is one to be updated, is switched on, and its run condition holds.
+#[cold]
+pub(crate) fn may_run(own: &mut OwnState, world: &World) -> Result<bool, Failure> {
+    if own.is(flag::OFF) || own.cold.policy == Policy::Storage {
+        return Ok(false);
+    }
+    let Some(condition) = &mut own.cold.condition else {
+        return Ok(true);
+    };
+    match user::call(|| condition(world)) {
+        Ok(holds) => Ok(holds),
+        Err(panic) => Err(own.fail(Phase::Condition, panic.into())),
+    }
+}
+
+#[inline]
+pub(crate) fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
+    match own.clock.read() {
+        Ok(now) => Ok(now),
+        Err(panic) => Err(own.fail(Phase::Update, panic.into())),
     }
 }

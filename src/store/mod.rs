@@ -40,6 +40,7 @@ pub(crate) use self::batch::{SpawnFault, Spawned};
 
 use self::archetype::Archetype;
 use self::changes::Changes;
+use self::column::Column;
 use self::component::ComponentType;
 use self::edges::{Destinations, Edges, Last};
 use self::entities::Entities;
@@ -166,6 +167,16 @@ impl Store {
                 column.track(now);
             }
         }
+    }
+
+    /// A column for a kind, without rows.
+    pub(crate) fn spare_column(&self, kind: KindId) -> Column {
+        Column::new(kind, self.kinds.get(kind))
+    }
+
+    /// A sparse set for a kind, without rows.
+    pub(crate) fn spare_set(&self, kind: KindId) -> SparseSet {
+        SparseSet::new(kind, self.kinds.get(kind))
     }
 
     /// Gives a live entity a handle, if the text is free.

@@ -113,6 +113,11 @@ impl<F> TimerSet<F> {
         self.find_earliest();
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.as_ref().is_none_or(|list| list.timers.is_empty())
+    }
+
     /// Whether a round could fire anything at `now`.
     #[inline]
     pub(crate) fn may_be_due(&self, now: u64) -> bool {

@@ -247,13 +247,13 @@ impl std::fmt::Debug for Commands<'_> {
 
 /// Commands that are queued without a world at hand, by a system that runs beside others, and handed over when it has
 /// run.
+#[doc(hidden)]
 #[derive(Default)]
-pub(crate) struct CommandBuffer {
+pub struct CommandBuffer {
     queue: CommandQueue,
     reserve: Reserve,
 }
 
-#[allow(dead_code, reason = "for systems that run beside others")]
 impl CommandBuffer {
     #[inline]
     pub(crate) fn commands(&mut self) -> Commands<'_> {
@@ -261,7 +261,6 @@ impl CommandBuffer {
     }
 }
 
-#[allow(dead_code, reason = "for systems that run beside others")]
 impl World {
     /// Gives ids to a buffer that is number `turn` of as many as `among`. Until all of them are handed over, the world
     /// issues no ids otherwise.
@@ -271,13 +270,18 @@ impl World {
             .lend(&mut buffer.reserve, turn, among);
     }
 
+    /// Makes slots for the ids that were taken from a buffer.
+    pub(crate) fn admit_ids(&mut self, buffer: &mut CommandBuffer) {
+        self.store.entities.admit(&mut buffer.reserve);
+    }
+
     /// Queues what waits in a buffer behind what waits here.
-    pub(crate) fn take_commands(&mut self, buffer: &mut CommandBuffer, author: u32) {
+    pub(crate) fn take_commands(&mut self, buffer: &mut CommandBuffer, author: usize) {
         self.store.entities.admit(&mut buffer.reserve);
         self.queue.append(&mut buffer.queue, author);
     }
 
-    /// All that were lent ids have handed over what they had.
+    /// All that were lent ids have been admitted.
     pub(crate) fn end_lending(&mut self) {
         self.store.entities.close_gaps();
     }

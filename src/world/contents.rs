@@ -9,6 +9,7 @@ use crate::query::error::QueryError;
 use crate::query::fetch::Query;
 use crate::query::filter::{Filter, Timeless};
 use crate::query::iter::QueryIter;
+use crate::query::lent::Ground;
 use crate::query::prepared::Prepared;
 use crate::store::Store;
 use crate::store::component::Component;
@@ -93,7 +94,8 @@ impl Contents<'_> {
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryError> {
         let state = self.queries.state::<Q, ()>(self.store)?;
-        state.get_many_mut(self.store, entities)
+        let run = state.look(self.store);
+        state.get_many_mut(Ground::Whole(self.store), entities, run)
     }
 
     /// Runs a query that was prepared.

@@ -101,6 +101,16 @@ impl World {
         self.store.entities.admit(&mut self.reserve);
     }
 
+    /// In whose name commands are queued now.
+    pub(crate) fn author(&self) -> usize {
+        self.queue.author()
+    }
+
+    /// Ends a tick, for a reader that begins to run.
+    pub(crate) fn advance_tick(&mut self) -> u64 {
+        self.store.advance_tick()
+    }
+
     pub(crate) fn origin(&self, function: &'static str) -> Origin {
         Origin::new(self.container.as_ref(), function)
     }

@@ -55,6 +55,10 @@ impl<E: Send + Sync + 'static> EventReader<E> {
         Ok(events)
     }
 
+    pub(crate) fn is_of(&self, world: &World) -> bool {
+        self.world == world.store.id()
+    }
+
     /// How many events this reader has missed so far, because it was behind by more than the limit. Counted when it
     /// reads.
     pub fn missed(&self) -> u64 {

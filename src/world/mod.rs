@@ -28,6 +28,7 @@ mod registry;
 mod resources;
 mod values;
 
+pub(crate) use self::commands::CommandBuffer;
 pub use self::commands::{Commands, ComponentRef};
 pub use self::components::NamedComponents;
 pub use self::contents::Contents;
@@ -43,4 +44,5 @@ pub use self::marks::RemovalMarks;
 pub(crate) use self::queue::NOBODY;
 pub use self::readers::{RemovedReader, ResourceReader};
 pub use self::registry::ComponentRegistry;
+pub(crate) use self::values::LentResource;
 pub use self::values::Resource;

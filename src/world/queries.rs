@@ -7,6 +7,7 @@ use crate::query::error::QueryError;
 use crate::query::fetch::{Query, ReadOnlyQuery};
 use crate::query::filter::{Filter, Timeless};
 use crate::query::iter::QueryIter;
+use crate::query::lent::Ground;
 use crate::query::prepared::{Prepared, View};
 
 impl World {
@@ -133,7 +134,8 @@ impl World {
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryError> {
         let state = self.queries.state::<Q, ()>(&mut self.store)?;
-        state.get_many_mut(&mut self.store, entities)
+        let run = state.look(&self.store);
+        state.get_many_mut(Ground::Whole(&mut self.store), entities, run)
     }
 
     /// A query that is built once and kept, see [`Prepared`].
@@ -189,7 +191,9 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
         world: &'w mut World,
         entities: [Entity; N],
     ) -> Result<[Q::Item<'w>; N], QueryError> {
-        self.state().get_many_mut(&mut world.store, entities)
+        let state = self.state();
+        let run = state.look(&world.store);
+        state.get_many_mut(Ground::Whole(&mut world.store), entities, run)
     }
 
     /// The one match.

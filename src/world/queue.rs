@@ -198,10 +198,11 @@ impl<W: 'static> Queue<W> {
     }
 
     /// Takes all steps of another queue behind its own, for an author. Both keep their memory.
-    pub(crate) fn append(&mut self, other: &mut Self, author: u32) {
+    pub(crate) fn append(&mut self, other: &mut Self, author: usize) {
         if other.is_empty() {
             return;
         }
+        let author = u32::try_from(author).unwrap_or(u32::MAX);
         let mut map = std::mem::take(&mut self.map);
         map.clear();
         for store in &mut other.stores {

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use super::World;
-use super::values::{Resource, Singleton};
+use super::values::{LentResource, Resource, Singleton};
 
 impl World {
     /// Adds a block of bytes under a name (any name, `""` too) and hands back the one that it replaces.
@@ -54,6 +54,11 @@ impl World {
     /// Removes the block under a name and hands it back.
     pub fn remove_resource_bytes(&mut self, name: &str) -> Option<Arc<Resource>> {
         self.resources.blocks.remove(name)
+    }
+
+    /// Takes the world's one `T` out, to lend it, or puts it back.
+    pub(crate) fn swap_resource<T: 'static>(&mut self, lent: &mut LentResource, written: bool) {
+        self.resources.swap::<T>(lent, written);
     }
 
     /// Puts the world's one `T` and hands back the one that was there.

@@ -44,6 +44,38 @@ pub(super) struct Singleton {
     pub(super) written: u64,
 }
 
+/// A resource out of its world, while it is lent.
+#[derive(Default)]
+pub(crate) struct LentResource(Option<Box<dyn Any + Send + Sync>>);
+
+impl LentResource {
+    pub(crate) fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
+        self.0.as_mut()?.downcast_mut()
+    }
+}
+
+/// Lies in the place of a resource that is lent.
+struct Lent;
+
+impl Resources {
+    /// Takes a singleton out, or puts it back, written or not. Without it nothing happens.
+    pub(super) fn swap<T: 'static>(&mut self, lent: &mut LentResource, written: bool) {
+        let Some(singleton) = self.singletons.get_mut(&TypeId::of::<T>()) else {
+            return;
+        };
+        if let Some(value) = lent.0.take() {
+            singleton.value = value;
+            if written {
+                self.writes += 1;
+                singleton.written = self.writes;
+            }
+        } else {
+            // A box of nothing: no memory is taken.
+            lent.0 = Some(std::mem::replace(&mut singleton.value, Box::new(Lent)));
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Resources {
     pub(super) blocks: SeededMap<String, Arc<Resource>>,

@@ -28,10 +28,11 @@ const RULES: Rules = Rules {
         ("event", 3),
         ("world", 4),
         ("group", 4),
-        ("runtime", 5),
-        ("error", 6),
-        ("prelude", 6),
-        ("lib", 6),
+        ("parallel", 5),
+        ("runtime", 6),
+        ("error", 7),
+        ("prelude", 7),
+        ("lib", 7),
     ],
     // The context names the container and the container runs the context: whatever of that cannot be told apart goes
     // here, pair by pair.
@@ -41,6 +42,7 @@ const RULES: Rules = Rules {
         ("store/component.rs", "store/column.rs"),
         // What user code is called with names the context, and the context gives access to what it is called from.
         ("runtime/system.rs", "runtime/context.rs"),
+        ("runtime/system.rs", "runtime/declared.rs"),
         ("runtime/unit.rs", "runtime/context.rs"),
         ("runtime/timer.rs", "runtime/context.rs"),
         ("runtime/listener.rs", "runtime/context.rs"),

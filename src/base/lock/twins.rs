@@ -108,6 +108,10 @@ impl Condvar {
         Notified
     }
 
+    pub(super) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     pub(super) fn notify_all(&self) {
         self.0.notify_all();
     }
