@@ -1,11 +1,9 @@
 //! Typed systems: what they can reach, how they run beside each other, and that nobody can tell.
 
-mod common;
-
 use ecs::prelude::*;
-use ecs::{Changed, Entity, Matches, Own, OwnedContainer, Res, ResMut, Workers, parallel};
-use std::sync::Arc;
-use std::sync::Barrier;
+use ecs::{Matches, OwnedContainer, ResMut, Workers, parallel};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 struct Position(i64);
 struct Velocity(i64);
@@ -34,9 +32,8 @@ fn movement(mut moving: Matches<'_, (&mut Position, &Velocity)>) {
     }
 }
 
-fn sum(mut positions: Matches<'_, &Position>, mut sum: ResMut<'_, Sum>) -> SystemResult {
+fn sum(mut positions: Matches<'_, &Position>, mut sum: ResMut<'_, Sum>) {
     sum.0 = positions.iter().map(|position| position.0).sum();
-    Ok(())
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn two_systems_that_do_not_conflict_run_at_the_same_time() {
     let container = OwnedContainer::new("main").unwrap();
     let mut claim = container.claim().unwrap();
     claim.set_workers(&Workers::new(1).unwrap());
-    claim.context().set_worth_waking(std::time::Duration::ZERO);
+    claim.context().set_worth_waking(Duration::ZERO);
     claim.world().spawn((Position(1), Velocity(10)));
     // Each waits for the other: a pass that ran them one by one would not end.
     let together = Arc::new(Barrier::new(2));
@@ -102,23 +99,55 @@ fn two_systems_that_do_not_conflict_run_at_the_same_time() {
 }
 
 #[test]
-fn graph_looks() {
+fn the_pass_is_shown_as_a_graph_with_its_conflicts() {
     let container = OwnedContainer::new("main").unwrap();
     let mut claim = container.claim().unwrap();
-    claim.add_system(parallel("movement", movement)).unwrap();
+    claim.add_system(parallel("move", movement)).unwrap();
     claim.add_system(parallel("sum", sum)).unwrap();
     claim.add_system(system("alone", |_| Ok(()))).unwrap();
-    claim
-        .add_system(parallel("late", sum).precedes("sum"))
-        .unwrap();
-    println!("{}", claim.context().graph());
-    println!("{:?}", claim.context().conflicts());
-    println!(
-        "{:?}",
-        claim
-            .context()
-            .systems()
-            .map(|s| s.access().iter().map(|a| a.to_string()).collect::<Vec<_>>())
-            .collect::<Vec<_>>()
+    claim.add_system(parallel("late", sum)).unwrap();
+    let first = parallel("first", |_: Matches<'_, &Velocity>| ());
+    claim.add_system(first.precedes("late")).unwrap();
+    let cx = claim.context();
+    // spec: PAR-07
+    assert_eq!(
+        cx.graph(),
+        r#"digraph "main" {
+  rankdir=LR;
+  "" [shape=box, label="root step"];
+  "move" [shape=ellipse];
+  "sum" [shape=ellipse];
+  "alone" [shape=box];
+  "first" [shape=ellipse];
+  "late" [shape=ellipse];
+  "first" -> "late" [style=bold];
+  "" -> "move";
+  "" -> "sum";
+  "move" -> "sum" [style=dashed, label="component \"Position\": writes, reads"];
+  "move" -> "alone";
+  "sum" -> "alone";
+  "alone" -> "first";
+  "alone" -> "late";
+}
+"#
     );
+    let conflicts = cx.conflicts();
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(
+        (&*conflicts[0].first, &*conflicts[0].second),
+        ("move", "sum")
+    );
+    let reached: Vec<Vec<String>> = cx
+        .systems()
+        .map(|system| system.access().iter().map(ToString::to_string).collect())
+        .collect();
+    // spec: PAR-13
+    assert_eq!(
+        reached[0],
+        [
+            "writes component \"Position\"",
+            "reads component \"Velocity\""
+        ]
+    );
+    assert_eq!(reached[2], [""; 0]);
 }
