@@ -166,6 +166,8 @@ fn has_sees_what_is_pending_the_newest_first() {
     assert_eq!(commands.has::<OtherA>(entity), Some(true));
     commands.despawn(entity);
     assert_eq!(commands.has::<B>(entity), Some(false));
+    commands.insert(entity, B(3));
+    assert_eq!(commands.has::<B>(entity), Some(false), "it will be gone");
     assert_eq!(commands.has::<C>(entity), Some(false));
 
     let new = commands.spawn(B(1));

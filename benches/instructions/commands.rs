@@ -73,7 +73,7 @@ fn insert_and_remove(items: usize) {
 /// Asked for anew each time, with two kinds in turns.
 fn world_commands(items: usize) {
     let mut world = used(items);
-    let mut work = |world: &mut World| {
+    let work = |world: &mut World| {
         for _ in 0..items {
             let entity = world.commands().spawn(A(1.0));
             world.commands().despawn(entity);

@@ -206,8 +206,15 @@ impl<'a> Commands<'a> {
     /// ```
     pub fn has<T: Component>(&self, entity: Entity) -> Option<bool> {
         let ty = ComponentType::of::<T>();
-        let mut effects = self.queue.effects_on(entity);
-        effects.find_map(|effect| effect.on(ty.type_name(), ty.type_id))
+        let mut newest = None;
+        for effect in self.queue.effects_on(entity) {
+            if matches!(effect, Effect::Ends) {
+                // Whatever comes after that finds nobody.
+                return Some(false);
+            }
+            newest = newest.or_else(|| effect.on(ty.type_name(), ty.type_id));
+        }
+        newest
     }
 
     /// Whether the entity's spawn waits here. It looks through all commands that wait.

@@ -263,10 +263,11 @@ impl<T: Send + Sync + 'static> Operation<World> for RemoveResource<T> {
 }
 
 impl Effect {
-    /// Whether the entity has a component of the name and type afterwards; `None` where that was decided before.
+    /// Whether the entity has a component of the name and type afterwards, if it lives; `None` where that was decided
+    /// before.
     pub(super) fn on(&self, name: &str, type_id: TypeId) -> Option<bool> {
         let (Self::Begins(parts) | Self::Adds(parts) | Self::Removes(parts)) = self else {
-            return matches!(self, Self::Ends).then_some(false);
+            return None;
         };
         let named = parts.0.iter().find(|part| part.name() == name);
         match (self, named) {
