@@ -27,6 +27,8 @@ pub(crate) struct Arrangement {
     pub(crate) wishes: Vec<Wish>,
     /// The version of the order that obeys them.
     arranged: u64,
+    /// There were wishes when it was arranged, so it need not be that of registration.
+    bent: bool,
 }
 
 impl Arrangement {
@@ -93,7 +95,7 @@ impl Arrangement {
     /// Brings the order in line with the wishes, where something has changed.
     #[inline]
     pub(crate) fn arrange(&mut self, order: &mut Order, units: &mut [Slot]) {
-        if !self.wishes.is_empty() && self.arranged != order.version() {
+        if (self.bent || !self.wishes.is_empty()) && self.arranged != order.version() {
             self.arrange_anew(order, units);
         }
     }
@@ -116,6 +118,7 @@ impl Arrangement {
             place(units, slot, u32::try_from(position).unwrap_or(u32::MAX));
         }
         self.arranged = order.version();
+        self.bent = !self.wishes.is_empty();
     }
 }
 

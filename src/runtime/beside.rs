@@ -56,6 +56,8 @@ impl Default for Beside {
 pub(super) struct Plan {
     /// The order's version that it was made for.
     pub(super) version: u64,
+    /// The world that it was made in.
+    pub(super) world: u64,
     /// The systems in order.
     pub(super) slots: Vec<u32>,
     /// The same, level by level.

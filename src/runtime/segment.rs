@@ -100,7 +100,8 @@ impl Segment<'_> {
         if let Some(state) = self.rest.beside.shuffle {
             return self.shuffled_plan(slots, state);
         }
-        if known.version == self.rest.order.version() && known.slots == slots {
+        let current = (self.rest.order.version(), self.world.id());
+        if (known.version, known.world) == current && known.slots == slots {
             return known;
         }
         self.make_plan(slots)
@@ -132,8 +133,11 @@ impl Segment<'_> {
         let access: Vec<AccessSet> = slots
             .iter()
             .map(|&slot| {
-                let unit = unit_mut(self.units, slot);
-                unit.map_or_else(AccessSet::default, |unit| access_of(&unit.own))
+                let Some(unit) = unit_mut(self.units, slot) else {
+                    return AccessSet::default();
+                };
+                resolve(unit, self.world);
+                access_of(&unit.own)
             })
             .collect();
         let wishes = self.wishes(slots);
@@ -157,6 +161,7 @@ impl Segment<'_> {
         }
         Plan {
             version: self.rest.order.version(),
+            world: self.world.id(),
             slots: slots.to_vec(),
             by_level: by_level.iter().map(|&place| slots[place]).collect(),
             levels,
@@ -220,9 +225,7 @@ impl Segment<'_> {
             }
             if let Some(declared) = system.declared() {
                 match declared.bind(self.world) {
-                    Ok(false) => {}
-                    // Another world: who conflicts with whom stays, but the numbers of the kinds are others.
-                    Ok(true) => own.cold.access = Some(Arc::new(declared.access().clone())),
+                    Ok(_) => {}
                     Err(fault) => return Err(own.fail(Phase::Update, fault.into())),
                 }
             }
@@ -376,6 +379,16 @@ fn next_random(state: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
+}
+
+/// Resolves what a system reaches in a world that may be another one than before: kinds have other numbers there, so those
+/// of all systems that may overlap must be of one world. A fault is found again when the system is due.
+fn resolve(Unit { system, own }: &mut Unit, world: &mut World) {
+    if let Some(declared) = system.declared()
+        && declared.bind(world).is_ok()
+    {
+        own.cold.access = Some(Arc::new(declared.access().clone()));
+    }
 }
 
 fn unit_mut(units: &mut [Slot], slot: u32) -> Option<&mut Unit> {
