@@ -61,7 +61,7 @@ impl<E: Send + Sync + 'static> AnyList for List<E> {
 }
 
 impl SentEvents {
-    fn push<E: Send + Sync + 'static>(&mut self, event: E) {
+    pub(crate) fn push<E: Send + Sync + 'static>(&mut self, event: E) {
         let id = TypeId::of::<E>();
         let list = *self.index.entry(id).or_insert_with(|| {
             self.lists.push(Box::new(List::<E>::default()));

@@ -132,6 +132,7 @@ pub(super) fn run(
     let own = Own {
         state: Some(own),
         shared,
+        is_typed: true,
     };
     let result = match system.declared() {
         Some(declared) => declared.run(world, Some(own)),

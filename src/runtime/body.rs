@@ -45,6 +45,7 @@ impl Site<'_> {
             this: Own {
                 state: Some(own),
                 shared: self.shared,
+                is_typed: false,
             },
             lent: Lent {
                 before: self.before,
@@ -108,6 +109,7 @@ impl Body {
             this: Own {
                 state: None,
                 shared,
+                is_typed: false,
             },
             lent: Lent {
                 before: &mut self.units,

@@ -25,6 +25,8 @@ use crate::time::{Moment, SharedClock};
 pub struct Own<'a> {
     pub(crate) state: Option<&'a mut OwnState>,
     pub(crate) shared: &'a Arc<Shared>,
+    /// The system may run beside others: what it sends waits in an outbox of its own.
+    pub(crate) is_typed: bool,
 }
 
 impl Own<'_> {

@@ -166,6 +166,8 @@ impl Body {
                 };
                 next = segment.run(segments, next - 1, end)?;
                 segments += 1;
+                // The next update begins here.
+                watch = Stopwatch::new(rest.timed);
                 continue;
             }
             // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes

@@ -12,6 +12,7 @@ use super::rest::Mode;
 use super::system::{System, SystemKey, SystemType, Which};
 use super::timer::Timer;
 use super::unit::{self, Callback, Cold, OwnState, Unit, flag, shut};
+use crate::base::lock::Mutex;
 use crate::base::origin::Origin;
 use crate::base::user;
 use crate::base::uuid::Uuid;
@@ -163,6 +164,7 @@ impl Context<'_> {
                 marks: RemovalMarks::default(),
                 policy,
                 listeners,
+                outbox: Mutex::default(),
                 in_root_step: false,
             });
             let timing = Timing::from_micros(interval, now);
@@ -313,6 +315,7 @@ impl Context<'_> {
             this: Own {
                 state: Some(own),
                 shared: self.shared,
+                is_typed: false,
             },
             lent: Lent {
                 before: self.lent.before,

@@ -69,17 +69,26 @@ impl Segment<'_> {
         let mut plan = self.plan(number, &slots);
         self.rest.beside.slots = slots;
         let outcome = self.run_levels(&mut plan);
-        for &slot in &plan.slots {
-            if let Some(unit) = unit_mut(self.units, slot)
-                && let Some(declared) = unit.system.declared()
-            {
-                declared.deliver(self.world, slot as usize);
-            }
-        }
+        self.deliver(&plan.slots);
         if let Some(place) = self.rest.beside.plans.get_mut(number) {
             *place = plan;
         }
         outcome.map(|()| position)
+    }
+
+    /// Hands over what the systems have queued and sent, in their order, behind what was sent before.
+    fn deliver(&mut self, slots: &[u32]) {
+        if self.shared.inlet.is_ready() {
+            self.rest.take_sent(self.world, self.shared);
+        }
+        for &slot in slots {
+            if let Some(Unit { system, own }) = unit_mut(self.units, slot)
+                && let Some(declared) = system.declared()
+            {
+                declared.deliver(self.world, slot as usize);
+                own.deliver_sent(self.world);
+            }
+        }
     }
 
     fn unit(&self, slot: usize) -> Option<&Unit> {

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::own::Own;
 use super::rest::Rest;
 use super::shared::Shared;
+use super::unit::OwnState;
 use crate::base::lock::Ordering;
 use crate::base::user;
 use crate::event::NamedEvent;
@@ -140,7 +141,7 @@ impl Context<'_> {
 
 impl Own<'_> {
     /// Sends an event to the next pass, also while a query is being iterated. False: the container was stopped. See
-    /// [`Container::send_event`].
+    /// [`Container::send_event`]. Those of typed systems are delivered in the order of the systems, whichever ran first.
     ///
     /// ```
     /// # use ecs::{Component, Entity, Value, json};
@@ -162,7 +163,13 @@ impl Own<'_> {
     /// # Ok::<(), ecs::BoxError>(())
     /// ```
     pub fn send_event<E: Send + Sync + 'static>(&self, event: E) -> bool {
-        self.shared.push_event(event)
+        match &self.state {
+            Some(own) if self.is_typed && !self.shared.stop_flag().load(Ordering::Acquire) => {
+                own.cold.outbox.lock().push(event);
+                true
+            }
+            _ => self.shared.push_event(event),
+        }
     }
 }
 
@@ -181,6 +188,13 @@ impl Shared {
                 false
             }
         }
+    }
+}
+
+impl OwnState {
+    /// Sends on what waits in the outbox.
+    pub(crate) fn deliver_sent(&mut self, world: &mut World) {
+        self.cold.outbox.get_mut().send(world.events_mut());
     }
 }
 

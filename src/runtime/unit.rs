@@ -9,7 +9,9 @@ use super::policy::Policy;
 use super::run_times::RunTimes;
 use super::system::{System, SystemKey, SystemResult, SystemType};
 use crate::base::BoxError;
+use crate::base::lock::Mutex;
 use crate::base::user::{self, Mark};
+use crate::event::SentEvents;
 use crate::log::{Level, Logger};
 use crate::message::Inbox;
 use crate::parallel::access::AccessSet;
@@ -68,6 +70,8 @@ pub(crate) struct Cold {
     pub(crate) marks: RemovalMarks,
     pub(crate) policy: Policy,
     pub(crate) listeners: Vec<Listening>,
+    /// What it has sent while it may have run beside others: delivered in the order of the systems.
+    pub(crate) outbox: Mutex<SentEvents>,
     /// A listener is being called before the updates: the last clock reading is an old one.
     pub(crate) in_root_step: bool,
 }

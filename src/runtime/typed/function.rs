@@ -250,12 +250,19 @@ impl<S: ParallelSystem> System for Typed<S> {
         let own = Own {
             state: cx.this.state.as_deref_mut(),
             shared: cx.this.shared,
+            is_typed: true,
         };
         let result = self.run(cx.world, Some(own));
         self.settle(cx.world);
         cx.world.end_lending();
+        if cx.shared.inlet.is_ready() {
+            cx.lent.rest.take_sent(cx.world, cx.shared);
+        }
         let author = cx.world.author();
         self.deliver(cx.world, author);
+        if let Some(own) = &mut cx.this.state {
+            own.deliver_sent(cx.world);
+        }
         result
     }
 
