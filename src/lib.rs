@@ -70,6 +70,7 @@ pub use world::{
     ImportErrorKind, ImportLimits, Imported, NamedComponents, RemovalMarks, RemovedReader,
     Resource, ResourceReader, SpawnedEntities, World, WorldStatistics,
 };
+pub use world::{ObserverError, ObserverErrors, ObserverInfo, ObserverKey, ObserverLimits, On};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -20,6 +20,7 @@
 mod commands;
 mod iterate;
 mod messages;
+mod observe;
 mod runtime;
 mod structure;
 
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         [
             structure::PATHS,
             commands::PATHS,
+            observe::PATHS,
             iterate::PATHS,
             runtime::PATHS,
             messages::PATHS,

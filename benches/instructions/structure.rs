@@ -97,7 +97,7 @@ fn spawn_columns_2(items: usize) {
 }
 
 /// A world of so many entities with an `A` and a `B`, and their ids in an order that jumps.
-fn two(items: usize) -> (World, Vec<Entity>) {
+pub(super) fn two(items: usize) -> (World, Vec<Entity>) {
     let mut world = World::new();
     let ids: Vec<Entity> = (0..items)
         .map(|at| world.spawn((A(number(at)), B(1.0))))

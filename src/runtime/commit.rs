@@ -1,9 +1,10 @@
-//! Applying what systems have queued.
+//! Applying what systems have queued, and telling observers what has changed.
 //!
 //! A step that fails is a failure of the system that queued it. The world's queue notes the number of its slot as the
 //! author; who removes a system applies what it queued before its slot is used again.
 
 use std::any::type_name;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::shared::Shared;
 use super::system::{System, SystemResult};
 use super::unit;
 use crate::base::BoxError;
-use crate::world::{CommandError, Commands, World};
+use crate::world::{Commands, World};
 
 /// A system that applies the commands queued so far, in its place in the order. Without one they wait for the end of
 /// the pass.
@@ -54,7 +55,7 @@ impl System for CommitPoint {
     }
 }
 
-/// So many failed commands in a row of one system have a line of their own in the log.
+/// So many failures in a row of one author have a line of their own in the log.
 const LINES: usize = 64;
 
 /// Tells the systems what of theirs has failed.
@@ -64,10 +65,22 @@ struct Report<F> {
     author: u32,
     /// Failures of this author in a row.
     count: usize,
+    /// What it is that fails.
+    noun: &'static str,
 }
 
 impl<F: FnMut(u32, BoxError) -> Failure> Report<F> {
-    fn failed(&mut self, author: u32, error: &dyn Fn() -> CommandError) {
+    fn new(noun: &'static str, fail: F) -> Self {
+        Self {
+            fail,
+            outcome: Ok(()),
+            author: u32::MAX,
+            count: 0,
+            noun,
+        }
+    }
+
+    fn failed<E: Error + Send + Sync + 'static>(&mut self, author: u32, error: &dyn Fn() -> E) {
         if author != self.author {
             self.end_row();
             self.author = author;
@@ -78,10 +91,15 @@ impl<F: FnMut(u32, BoxError) -> Failure> Report<F> {
         }
     }
 
+    fn end(mut self) -> Result<(), Failure> {
+        self.end_row();
+        self.outcome
+    }
+
     fn end_row(&mut self) {
         let count = std::mem::take(&mut self.count);
         if count > LINES {
-            self.tell(format!("{} more commands failed", count - LINES).into());
+            self.tell(format!("{} more {} failed", count - LINES, self.noun).into());
         }
     }
 
@@ -93,42 +111,45 @@ impl<F: FnMut(u32, BoxError) -> Failure> Report<F> {
     }
 }
 
-/// Applies what waits in a world; `fail` makes and logs the failure of an author.
+/// Applies what waits in a world, and tells observers; `fail` makes and logs the failure of an author.
 #[cold]
-fn apply(world: &mut World, fail: impl FnMut(u32, BoxError) -> Failure) -> Result<(), Failure> {
-    let mut report = Report {
-        fail,
-        outcome: Ok(()),
-        author: u32::MAX,
-        count: 0,
-    };
-    world.flush("commit", &mut |author, error| report.failed(author, error));
-    report.end_row();
-    report.outcome
+fn apply(
+    world: &mut World,
+    shared: &Shared,
+    fail: impl FnMut(u32, BoxError) -> Failure,
+) -> Result<(), Failure> {
+    let mut report = Report::new("commands", fail);
+    world.flush("commit", &mut |_, author, error| {
+        report.failed(author, error);
+    });
+    let applied = report.end();
+    let observer = |_, error| containers(shared, type_name::<World>(), Phase::Observer, error);
+    let mut report = Report::new("observers", observer);
+    world.tell_observers("commit", &mut |error| report.failed(0, error));
+    applied.and(report.end())
 }
 
-/// The failure of a command that no system queued, or one that is gone.
-fn nobodys(shared: &Shared, error: BoxError) -> Failure {
-    let failure = Failure::new(
-        &shared.handle,
-        type_name::<Commands<'_>>(),
-        Phase::Command,
-        error,
-    );
+/// The failure of what no system has done, or one that is gone.
+fn containers(shared: &Shared, type_name: &'static str, phase: Phase, error: BoxError) -> Failure {
+    let failure = Failure::new(&shared.handle, type_name, phase, error);
     let logger = shared.logger.with_prefix(Arc::clone(&shared.handle));
     unit::log_failure(&logger, &failure);
     failure
 }
 
+fn nobodys(shared: &Shared, error: BoxError) -> Failure {
+    containers(shared, type_name::<Commands<'_>>(), Phase::Command, error)
+}
+
 impl Body {
-    /// Applies the commands that wait. Each failure is logged; the first one is returned.
+    /// Applies the commands that wait, and tells observers what has changed. Each failure is logged; the first one is returned.
     #[inline]
     pub(crate) fn commit(&mut self, shared: &Shared) -> Result<(), Failure> {
-        if !self.world.has_commands() {
+        if !self.world.is_unsettled() {
             return Ok(());
         }
         let units = &mut self.units;
-        apply(&mut self.world, |author, error| {
+        apply(&mut self.world, shared, |author, error| {
             let slot = units.get_mut(author as usize);
             match slot.and_then(|slot| slot.unit.as_mut()) {
                 Some(unit) => unit.own.fail(Phase::Command, error),
@@ -146,7 +167,7 @@ impl Context<'_> {
             lent,
             shared,
         } = self;
-        apply(world, |author, error| {
+        apply(world, shared, |author, error| {
             let running = this.state.as_deref_mut();
             let running = running.filter(|own| own.cold.key.slot == author);
             let own = match running {

@@ -159,6 +159,8 @@ pub enum Phase {
     Event(Arc<str>),
     /// A command that the system had queued. See [`Commands`](crate::Commands).
     Command,
+    /// An observer, or a command that it queued. See [`World::observe`](crate::World::observe).
+    Observer,
 }
 
 impl fmt::Display for Phase {
@@ -172,6 +174,7 @@ impl fmt::Display for Phase {
             Self::Deferred => f.write_str("deferred function"),
             Self::Event(event) => write!(f, "listener to \"{event}\""),
             Self::Command => f.write_str("command"),
+            Self::Observer => f.write_str("observer"),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Body {
             self.deliver_events(shared)?;
             self.start_up(end, shared)?;
             // What was queued so far is there for the first update.
-            if self.world.has_commands() {
+            if self.world.is_unsettled() {
                 self.commit_unless_stopping(shared)?;
             }
             self.update_all(end, shared)
@@ -71,7 +71,7 @@ impl Body {
     /// Ends a pass or a part of one: what was asked for in it is done, also where it failed. When a stop ended it, the
     /// teardown comes next, before any other user code (STOP-05), and does that.
     fn end(&mut self, shared: &Arc<Shared>, outcome: Result<(), Failure>) -> Result<(), Failure> {
-        let outcome = if self.world.has_commands() {
+        let outcome = if self.world.is_unsettled() {
             let committed = self.commit_unless_stopping(shared);
             outcome.and(committed)
         } else {

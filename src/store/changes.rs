@@ -1,4 +1,4 @@
-//! What comes and goes, told to those who asked: readers of losses, and groups.
+//! What comes and goes, told to those who asked: readers of losses, groups, and observers.
 //!
 //! Every way a component comes or goes ends in [`Changes::note`], in the order in which it happens. Losses are rare
 //! enough to ask there whether anybody listens. Bundles and edges know beforehand which of their additions somebody
@@ -22,28 +22,42 @@ pub(crate) enum Change {
     Removed,
 }
 
+/// A change that observers are still to be told.
+#[derive(Clone, Copy)]
+pub(crate) struct Observed {
+    pub(crate) entity: Entity,
+    pub(crate) kind: KindId,
+    pub(crate) change: Change,
+}
+
 #[derive(Default)]
 pub(crate) struct Changes {
     /// By kind: who wants to know. Empty while nobody does.
     wants: Vec<Wants>,
     /// By number; `None` where a group was taken out.
     pub(super) groups: Vec<Option<GroupState>>,
+    /// What observers are still to be told, and the number of its first.
+    observed: Vec<Observed>,
+    told: u64,
 }
 
 /// Who wants to know of a kind.
 #[derive(Default)]
 struct Wants {
     losses: Option<Log<Entity>>,
+    /// By [`Change`]: how many observers.
+    observers: [u32; 3],
     groups: SmallVec<[Place; 1]>,
 }
 
 impl Wants {
     fn gains(&self) -> bool {
-        !self.groups.is_empty()
+        self.observers[Change::Added as usize] + self.observers[Change::Replaced as usize] > 0
+            || !self.groups.is_empty()
     }
 
     fn anything(&self) -> bool {
-        self.gains() || self.losses.is_some()
+        self.gains() || self.observers[Change::Removed as usize] > 0 || self.losses.is_some()
     }
 }
 
@@ -78,6 +92,13 @@ impl Changes {
         let Some(wants) = self.wants.get_mut(kind.0 as usize) else {
             return;
         };
+        if wants.observers[change as usize] > 0 {
+            self.observed.push(Observed {
+                entity,
+                kind,
+                change,
+            });
+        }
         for place in &wants.groups {
             if let Some(Some(group)) = self.groups.get_mut(place.group as usize) {
                 match change {
@@ -152,20 +173,49 @@ impl Changes {
         self.settle();
     }
 
+    /// One more observer, or one less, of a change of a kind.
+    pub(super) fn count_observer(&mut self, kind: KindId, change: Change, by: i32) {
+        let count = &mut self.wants_of(kind).observers[change as usize];
+        *count = count.saturating_add_signed(by);
+        self.settle();
+    }
+
+    /// How many changes observers are still to be told.
+    #[inline]
+    pub(crate) fn untold(&self) -> usize {
+        self.observed.len()
+    }
+
+    /// The number of the next change that observers are to be told.
+    pub(crate) fn next_observed(&self) -> u64 {
+        self.told + self.observed.len() as u64
+    }
+
+    /// Takes what observers are to be told, for an empty buffer, and gives the number of its first.
+    pub(crate) fn take_observed(&mut self, buffer: &mut Vec<Observed>) -> u64 {
+        debug_assert!(buffer.is_empty(), "what was told is forgotten");
+        std::mem::swap(&mut self.observed, buffer);
+        let first = self.told;
+        self.told += buffer.len() as u64;
+        first
+    }
+
     pub(super) fn shrink(&mut self) {
+        self.observed.shrink_to_fit();
         self.groups
             .iter_mut()
             .flatten()
             .for_each(GroupState::shrink);
     }
 
-    /// Bytes that are kept for readers and groups.
+    /// Bytes that are kept for readers, groups and observers.
     pub(crate) fn allocated(&self) -> usize {
         let wants = self.wants.iter();
         let losses = wants.filter_map(|wants| wants.losses.as_ref());
         let groups = self.groups.iter().flatten();
         self.wants.capacity() * size_of::<Wants>()
             + self.groups.capacity() * size_of::<Option<GroupState>>()
+            + self.observed.capacity() * size_of::<Observed>()
             + losses.map(Log::allocated).sum::<usize>()
             + groups.map(GroupState::allocated).sum::<usize>()
     }

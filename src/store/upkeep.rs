@@ -1,12 +1,25 @@
-//! Clearing, reserving, shrinking, and reclaiming what is empty.
+//! Clearing, reserving, shrinking, reclaiming what is empty, and what is noted for observers.
 
 use super::Store;
 use super::batch::SpawnFault;
 use super::bundle::Bundle;
 use super::changes::Change;
+use super::kinds::KindId;
 use crate::base::caught::FirstPanic;
 
 impl Store {
+    /// Notes a change of a kind for observers from now on.
+    pub(crate) fn observe(&mut self, kind: KindId, change: Change) {
+        self.changes.count_observer(kind, change, 1);
+        self.forget_paths();
+    }
+
+    /// There is one observer less of a change of a kind.
+    pub(crate) fn end_observing(&mut self, kind: KindId, change: Change) {
+        self.changes.count_observer(kind, change, -1);
+        self.forget_paths();
+    }
+
     /// Despawns every entity. Kinds, archetypes, memory and reserved ids stay; ids that were live are stale.
     pub(crate) fn clear(&mut self) {
         let mut panics = FirstPanic::default();

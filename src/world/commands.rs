@@ -361,7 +361,7 @@ impl World {
     /// ```
     pub fn apply_commands(&mut self) -> Result<(), CommandErrors> {
         let mut errors = None;
-        self.flush("apply_commands", &mut |_, make| {
+        self.flush("apply_commands", &mut |_, _, make| {
             CommandErrors::add(&mut errors, make);
         });
         errors.map_or(Ok(()), Err)
@@ -383,7 +383,7 @@ impl World {
     pub(crate) fn flush(
         &mut self,
         function: &'static str,
-        failed: &mut dyn FnMut(u32, &dyn Fn() -> CommandError),
+        failed: &mut dyn FnMut(&Self, u32, &dyn Fn() -> CommandError),
     ) {
         if self.queue.is_empty() {
             return;
@@ -393,7 +393,7 @@ impl World {
         let mut running = std::mem::replace(&mut self.queue, std::mem::take(&mut self.spare));
         running.run(self, &mut |world, failure| {
             let make = || world.command_error(function, &failure);
-            failed(failure.step.author, &make);
+            failed(world, failure.step.author, &make);
         });
         self.queue.set_author(author);
         self.spare = running;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::cache::QueryCache;
+use super::observers::Observers;
 use super::queue::Queue;
 use super::values::Resources;
 use crate::base::origin::Origin;
@@ -55,6 +56,7 @@ pub struct World {
     pub(super) reserve: Reserve,
     /// What was the queue before the last commit; kept for its memory.
     pub(super) spare: Queue<Self>,
+    pub(super) observers: Option<Box<Observers<Self>>>,
     container: Option<Arc<str>>,
 }
 
@@ -71,6 +73,7 @@ impl World {
             queue: Queue::default(),
             reserve: Reserve::default(),
             spare: Queue::default(),
+            observers: None,
             container: None,
         }
     }

@@ -293,6 +293,9 @@ impl World {
         self.store.entities.give_back(&mut self.reserve);
         self.queue.shrink();
         self.spare.shrink();
+        if let Some(observers) = &mut self.observers {
+            observers.shrink();
+        }
         self.store.shrink();
     }
 
@@ -322,7 +325,11 @@ impl World {
             bytes: self.store.entities.allocated()
                 + columns
                 + sparse
-                + self.store.changes.allocated(),
+                + self.store.changes.allocated()
+                + self
+                    .observers
+                    .as_ref()
+                    .map_or(0, |observers| observers.allocated()),
         }
     }
 
@@ -384,7 +391,8 @@ pub struct WorldStatistics {
     pub slots: usize,
     /// Archetypes, empty ones included.
     pub archetypes: usize,
-    /// Bytes allocated for slots, columns, change ticks and sparse sets, groups, and what readers have not read yet. Chosen
+    /// Bytes allocated for slots, columns, change ticks and sparse sets, groups, and what readers and observers have not
+    /// been told yet. Chosen
     /// handles, resources, and what the components themselves have allocated are not counted.
     pub bytes: usize,
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::observers::On;
+use crate::base::BoxError;
 use crate::base::entity::Entity;
 use crate::base::origin::Origin;
 use crate::store::error::BundleFault;
@@ -194,66 +196,177 @@ pub enum CommandErrorKind {
     },
 }
 
-/// Commands that were not done. All the others were.
+/// Errors of one call: the first ones, and how many there were.
 #[derive(Clone, Debug)]
-pub struct CommandErrors {
-    first: Box<CommandError>,
-    more: Vec<CommandError>,
+struct Errors<E> {
+    first: Box<E>,
+    more: Vec<E>,
     count: usize,
 }
 
-impl CommandErrors {
+impl<E> Errors<E> {
     /// So many are kept; of the others only their number.
     const KEPT: usize = 64;
 
-    /// Keeps an error, as the first or behind others.
-    pub(super) fn add(this: &mut Option<Self>, make: impl FnOnce() -> CommandError) {
-        match this {
-            None => {
-                *this = Some(Self {
-                    first: Box::new(make()),
-                    more: Vec::new(),
-                    count: 1,
-                });
-            }
-            Some(errors) => {
-                errors.count += 1;
-                if errors.count <= Self::KEPT {
-                    errors.more.push(make());
-                }
-            }
+    fn new(first: E) -> Self {
+        Self {
+            first: Box::new(first),
+            more: Vec::new(),
+            count: 1,
         }
     }
 
-    /// The first one.
-    pub fn first(&self) -> &CommandError {
-        &self.first
+    fn add(&mut self, make: impl FnOnce() -> E) {
+        self.count += 1;
+        if self.count <= Self::KEPT {
+            self.more.push(make());
+        }
     }
 
-    /// The errors in the order of the commands. Only the first 64 are kept.
-    pub fn iter(&self) -> impl Iterator<Item = &CommandError> {
+    fn iter(&self) -> impl Iterator<Item = &E> {
         std::iter::once(&*self.first).chain(&self.more)
-    }
-
-    /// How many commands failed.
-    pub fn count(&self) -> usize {
-        self.count
     }
 }
 
-impl fmt::Display for CommandErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<E: fmt::Display> Errors<E> {
+    fn write(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
         write!(f, "{}", self.first)?;
         match self.count - 1 {
             0 => Ok(()),
-            1 => f.write_str(" (and one more command failed)"),
-            others => write!(f, " (and {others} more commands failed)"),
+            1 => write!(f, " (and one more {what} failed)"),
+            others => write!(f, " (and {others} more {what}s failed)"),
         }
     }
 }
 
-impl std::error::Error for CommandErrors {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.first)
+macro_rules! error_lists {
+    ($($(#[$doc:meta])* $list:ident of $error:ident, $what:literal;)*) => {$(
+        $(#[$doc])*
+        pub struct $list(Errors<$error>);
+
+        impl $list {
+            /// Keeps an error, as the first or behind others.
+            pub(super) fn add(this: &mut Option<Self>, make: impl FnOnce() -> $error) {
+                match this {
+                    None => *this = Some(Self(Errors::new(make()))),
+                    Some(errors) => errors.0.add(make),
+                }
+            }
+
+            /// The first one.
+            pub fn first(&self) -> &$error {
+                &self.0.first
+            }
+
+            /// The errors in the order in which they happened. Only the first 64 are kept.
+            pub fn iter(&self) -> impl Iterator<Item = &$error> {
+                self.0.iter()
+            }
+
+            /// How many there were.
+            pub fn count(&self) -> usize {
+                self.0.count
+            }
+        }
+
+        impl fmt::Display for $list {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.write(f, $what)
+            }
+        }
+
+        impl std::error::Error for $list {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(self.first())
+            }
+        }
+    )*};
+}
+
+error_lists! {
+    /// Commands that were not done. All the others were.
+    #[derive(Clone, Debug)]
+    CommandErrors of CommandError, "command";
+    /// What went wrong while observers were told. The others were told.
+    #[derive(Debug)]
+    ObserverErrors of ObserverError, "call";
+}
+
+/// An observer, as errors name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ObserverInfo {
+    /// The Rust type of its function; a closure is named after where it stands.
+    pub function: &'static str,
+    /// The type name of the components that it observes.
+    pub type_name: String,
+    /// What it is told of them.
+    pub on: On,
+}
+
+impl fmt::Display for ObserverInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on = match self.on {
+            On::Added => "added",
+            On::Replaced => "replaced",
+            On::Removed => "removed",
+        };
+        write!(f, "{} (of {on} \"{}\")", self.function, self.type_name)
+    }
+}
+
+/// What went wrong while observers were told. The others were told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObserverError {
+    /// The observer returned an error, or panicked.
+    #[error("{at}: observer {observer} of entity \"{handle}\": {error}")]
+    Failed {
+        /// The function that was called.
+        at: Origin,
+        /// The observer.
+        observer: ObserverInfo,
+        /// The entity that it was told of.
+        entity: Entity,
+        /// That entity's handle; the generated one, if it is gone.
+        handle: String,
+        /// What it returned; `panicked: <message>` after a panic.
+        error: BoxError,
+    },
+    /// A command failed that an observer had queued.
+    #[error("{error}")]
+    Command {
+        /// The observer; `None` if it was taken out since.
+        observer: Option<ObserverInfo>,
+        /// The command's error.
+        #[source]
+        error: CommandError,
+    },
+    /// Observers set each other, or themselves, off again and again. The changes of the last round have happened, but
+    /// were told to nobody.
+    #[error(
+        "{at}: observers go on without end, after {rounds} rounds with {untold} changes left: {}",
+        Observers(.observers)
+    )]
+    Endless {
+        /// The function that was called.
+        at: Origin,
+        /// The observers that were called in the last rounds.
+        observers: Vec<ObserverInfo>,
+        /// How many rounds there were.
+        rounds: u32,
+        /// How many changes were told to nobody.
+        untold: usize,
+    },
+}
+
+struct Observers<'a>(&'a [ObserverInfo]);
+
+impl fmt::Display for Observers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, observer) in self.0.iter().enumerate() {
+            write!(f, "{}{observer}", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! What comes and goes, by every way of structural change, against a naive model: what groups and their readers say.
+//! What comes and goes, by every way of structural change, against a naive model: what groups and their readers say,
+//! and what observers are told.
 //!
 //! `PROPTEST_CASES` says how many sequences are tried.
 

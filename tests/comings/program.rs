@@ -1,14 +1,15 @@
 //! Runs a script of operations on a world and on the model, and compares.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use ecs::{
-    Component, ComponentRegistry, Entity, Group, GroupChange, GroupKinds, GroupReader,
+    Component, ComponentRegistry, Entity, Group, GroupChange, GroupKinds, GroupReader, On,
     RemovalMarks, World, json,
 };
 
 use crate::kinds::{A, B, Kind, O, P, Q, S};
-use crate::model::{Model, NaiveGroup};
+use crate::model::{Model, NaiveGroup, Told, What};
 
 struct Script<'a>(&'a [u8]);
 
@@ -120,6 +121,59 @@ impl<K: GroupKinds> Watch for Watched<K> {
     }
 }
 
+/// Observers of everything, and how much of what was told the model had told before.
+#[derive(Default)]
+struct Observers {
+    told: Arc<Mutex<Vec<Told>>>,
+    read: usize,
+}
+
+impl Observers {
+    fn new(world: &mut World, model: &Model) -> Self {
+        let observers = Self {
+            read: model.told.len(),
+            ..Self::default()
+        };
+        for kind in Kind::ALL {
+            for what in [What::Added, What::Replaced, What::Removed] {
+                let told = Arc::clone(&observers.told);
+                let on = match what {
+                    What::Added => On::Added,
+                    What::Replaced => On::Replaced,
+                    What::Removed => On::Removed,
+                };
+                let observer = move |_: &World, entity, _: &mut ecs::Commands<'_>| {
+                    told.lock().unwrap().push((entity, kind, what));
+                    Ok(())
+                };
+                let key = match kind {
+                    Kind::A => world.observe::<A>(on, observer),
+                    Kind::B => world.observe::<B>(on, observer),
+                    Kind::O => world.observe_named::<A>("Other", on, observer),
+                    Kind::P => world.observe::<P>(on, observer),
+                    Kind::Q => world.observe::<Q>(on, observer),
+                    Kind::S => world.observe::<S>(on, observer),
+                };
+                key.unwrap();
+            }
+        }
+        observers
+    }
+
+    fn check(&mut self, world: &mut World, model: &Model, cleared: bool) {
+        world.run_observers().unwrap();
+        let mut told = std::mem::take(&mut *self.told.lock().unwrap());
+        let mut expected = model.told[self.read..].to_vec();
+        self.read = model.told.len();
+        if cleared {
+            told.sort();
+            expected.sort();
+        }
+        // spec: EVT-05
+        assert_eq!(told, expected);
+    }
+}
+
 struct State {
     world: World,
     model: Model,
@@ -149,8 +203,12 @@ pub(crate) fn run(bytes: &[u8]) {
     let first = state.world.spawn((S(0), Q(0)));
     state.world.despawn(first);
     let mut groups: Vec<Box<dyn Watch>> = Vec::new();
+    let mut observers: Option<Observers> = None;
     while !script.0.is_empty() {
-        match script.below(12) {
+        match script.below(13) {
+            12 if observers.is_none() => {
+                observers = Some(Observers::new(&mut state.world, &state.model));
+            }
             0 if groups.len() < 8 => groups.push(state.register(script.byte())),
             0 | 1 => state.end_many(&mut script),
             2 | 3 => state.spawn(&mut script),
@@ -161,6 +219,11 @@ pub(crate) fn run(bytes: &[u8]) {
         }
         for group in &mut groups {
             group.check(&mut state, &mut script);
+        }
+        if let Some(observers) = &mut observers
+            && (state.cleared || script.below(2) == 0)
+        {
+            observers.check(&mut state.world, &state.model, state.cleared);
         }
         state.cleared = false;
     }

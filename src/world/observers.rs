@@ -1,0 +1,232 @@
+//! Observers: who is told of changes, and in which order.
+//!
+//! ```text
+//!   store    notes each change that somebody observes, in the order in which it happens
+//!   routes   by kind and change: the numbers of its observers, in the order of their registration
+//!   list     by number: the observers
+//! ```
+//!
+//! A table is kept for a world `W` without knowing it, as commands are.
+
+use std::sync::Mutex;
+
+use super::queue::Queue;
+use crate::base::BoxError;
+use crate::base::entity::Entity;
+use crate::base::user::{self, Mark};
+use crate::store::changes::{Change, Observed};
+use crate::store::kinds::KindId;
+use crate::store::reserve::Reserve;
+
+/// What an observer is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum On {
+    /// An entity got a component of the kind, and had none.
+    Added,
+    /// A component took the place of another one of the same kind. Writing to one is no replacement.
+    Replaced,
+    /// A component went: by removal, by despawning, by a component of another type under the name, by clearing.
+    Removed,
+}
+
+impl On {
+    pub(super) fn change(self) -> Change {
+        match self {
+            Self::Added => Change::Added,
+            Self::Replaced => Change::Replaced,
+            Self::Removed => Change::Removed,
+        }
+    }
+}
+
+/// How far observers may go on setting each other off; see [`World::run_observers`](crate::World::run_observers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObserverLimits {
+    /// The most rounds of one run; 64 unless told otherwise.
+    pub rounds: u32,
+    /// The most changes that observers cause in one run, unless sixteen for each change of the first round are more; a
+    /// million (2^20) unless told otherwise.
+    pub changes: usize,
+}
+
+impl Default for ObserverLimits {
+    fn default() -> Self {
+        Self {
+            rounds: 64,
+            changes: 1 << 20,
+        }
+    }
+}
+
+impl ObserverLimits {
+    /// Whether there may be another round, after so many.
+    pub(super) fn allow(&self, rounds: u32, first: usize, caused: usize) -> bool {
+        rounds < self.rounds && caused <= self.changes.max(first.saturating_mul(16))
+    }
+}
+
+/// An observer, to be taken out with [`World::unobserve`](crate::World::unobserve).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ObserverKey {
+    pub(super) world: u64,
+    number: u32,
+    /// The number of the first change that it is told; no two observers of one place have the same.
+    serial: u64,
+}
+
+/// What an observer is called with: the world, the entity, and where its commands and their ids are kept.
+pub(super) type Call<W> =
+    dyn FnMut(&W, Entity, &mut Queue<W>, &mut Reserve) -> Result<(), BoxError> + Send;
+
+pub(super) struct Observer<W: 'static> {
+    pub(super) kind: KindId,
+    pub(super) on: On,
+    /// The Rust type of its function.
+    pub(super) function: &'static str,
+    /// The number of the first change that it is told.
+    pub(super) since: u64,
+    /// The round in which it was called last.
+    pub(super) round: u32,
+    serial: u64,
+    /// In a lock, so that a world may be looked at by several threads; nobody ever waits for it.
+    call: Mutex<Box<Call<W>>>,
+}
+
+/// See the module's head.
+pub(super) struct Observers<W: 'static> {
+    pub(super) list: Vec<Option<Observer<W>>>,
+    routes: Vec<[Vec<u32>; 3]>,
+    pub(super) limits: ObserverLimits,
+    /// Observers are being told. What changes meanwhile is told in the next round.
+    pub(super) running: bool,
+    /// What observers have queued lies here between two runs: nothing. Kept for its memory.
+    pub(super) queue: Queue<W>,
+    telling: Vec<Observed>,
+    issued: u64,
+}
+
+impl<W: 'static> Default for Observers<W> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            routes: Vec::new(),
+            limits: ObserverLimits::default(),
+            running: false,
+            queue: Queue::default(),
+            telling: Vec::new(),
+            issued: 0,
+        }
+    }
+}
+
+impl<W: 'static> Observers<W> {
+    /// Adds an observer, behind the others of the change.
+    pub(super) fn add(
+        &mut self,
+        world: u64,
+        kind: KindId,
+        on: On,
+        since: u64,
+        function: &'static str,
+        call: Box<Call<W>>,
+    ) -> ObserverKey {
+        self.issued += 1;
+        let free = self.list.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.list.push(None);
+            self.list.len() - 1
+        });
+        let serial = self.issued;
+        self.list[number] = Some(Observer {
+            kind,
+            on,
+            function,
+            since,
+            round: 0,
+            serial,
+            call: Mutex::new(call),
+        });
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let kind = kind.0 as usize;
+        if self.routes.len() <= kind {
+            self.routes.resize_with(kind + 1, Default::default);
+        }
+        self.routes[kind][on.change() as usize].push(number);
+        ObserverKey {
+            world,
+            number,
+            serial,
+        }
+    }
+
+    /// Takes an observer out, for the caller to drop.
+    pub(super) fn take(&mut self, key: ObserverKey) -> Option<Observer<W>> {
+        let place = self.list.get_mut(key.number as usize)?;
+        let observer = place.take_if(|observer| observer.serial == key.serial)?;
+        let route = &mut self.routes[observer.kind.0 as usize][observer.on.change() as usize];
+        route.retain(|number| *number != key.number);
+        Some(observer)
+    }
+
+    /// The buffer for what is to be told.
+    pub(super) fn buffer(&mut self) -> &mut Vec<Observed> {
+        &mut self.telling
+    }
+
+    /// Tells what is in the buffer; its first change has the number `first`. Each call that fails is handed to `failed`,
+    /// the others are made all the same.
+    pub(super) fn tell(
+        &mut self,
+        world: &W,
+        reserve: &mut Reserve,
+        first: u64,
+        round: u32,
+        failed: &mut dyn FnMut(&Observer<W>, Entity, BoxError),
+    ) {
+        let Self {
+            list,
+            routes,
+            queue,
+            telling,
+            ..
+        } = self;
+        let mark = Mark::enter();
+        for (number, seen) in (first..).zip(&*telling) {
+            let routes = routes.get(seen.kind.0 as usize);
+            let Some(route) = routes.map(|routes| &routes[seen.change as usize]) else {
+                continue;
+            };
+            for observer in route {
+                queue.set_author(*observer as usize);
+                let Some(Some(observer)) = list.get_mut(*observer as usize) else {
+                    continue;
+                };
+                if number < observer.since {
+                    continue;
+                }
+                observer.round = round;
+                let Ok(call) = observer.call.get_mut() else {
+                    continue;
+                };
+                let outcome = user::call_under(&mark, || call(world, seen.entity, queue, reserve));
+                let error: BoxError = match outcome {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(error)) => error,
+                    Err(panic) => Box::new(panic),
+                };
+                failed(observer, seen.entity, error);
+            }
+        }
+        telling.clear();
+    }
+
+    /// Bytes that are kept for what is told.
+    pub(super) fn allocated(&self) -> usize {
+        self.telling.capacity() * size_of::<Observed>()
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.queue.shrink();
+        self.telling.shrink_to_fit();
+    }
+}

@@ -1,0 +1,663 @@
+//! Observers: told of what comes, is replaced and goes, in order and at defined points; what they change is queued.
+
+mod common;
+mod kinds;
+
+use std::sync::{Arc, Mutex};
+
+use common::{Trace, log_of, manual};
+use ecs::{
+    CommandErrorKind, CommitPoint, Data, Entity, ObserverError, ObserverLimits, On, Phase,
+    QueryError, Register, RemovalMarks, World, json, system,
+};
+use kinds::{Coin, Health, Ledger, Nameless, Note, Speed, Weight, for_both_storages};
+
+for_both_storages! {
+    every_change_is_told_in_order
+    what_is_queued_is_told_in_the_next_round
+    a_target_may_be_despawned
+    a_panicking_drop_is_told
+}
+
+/// What was told, in order.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(&'static str, Entity)>>>);
+
+impl Told {
+    fn observe<T: ecs::Component>(&self, world: &mut World, on: On, name: &'static str) {
+        let told = self.clone();
+        world
+            .observe::<T>(on, move |_, entity, _| {
+                told.0.lock().unwrap().push((name, entity));
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    #[track_caller]
+    fn after(&self, world: &mut World) -> Vec<(&'static str, Entity)> {
+        world.run_observers().unwrap();
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn every_change_is_told_in_order<const S: bool>() {
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Health<S>>(&mut world, On::Added, "+health");
+    told.observe::<Health<S>>(&mut world, On::Replaced, "=health");
+    told.observe::<Health<S>>(&mut world, On::Removed, "-health");
+    told.observe::<Speed<false>>(&mut world, On::Removed, "-speed");
+    told.observe::<Speed<false>>(&mut world, On::Added, "+speed");
+    told.observe::<Health<S>>(&mut world, On::Added, "+health again");
+    let a = world.spawn((Speed::<false>(1), Health::<S>(1), Weight::<true>(1)));
+    let b = world.spawn(Weight::<true>(1));
+    assert!(
+        told.0.lock().unwrap().is_empty(),
+        "nobody is told in between"
+    );
+    world
+        .insert(b, (Health::<S>(2), Weight::<true>(2)))
+        .unwrap();
+    world
+        .insert(a, (Health::<S>(3), Speed::<false>(3)))
+        .unwrap();
+    drop(world.replace(b, Health::<S>(4)).unwrap());
+    world.get_mut::<Health<S>>(b).unwrap().0 = 5;
+    world.insert_named(b, "Health", Data(json!(1))).unwrap();
+    world.remove::<Health<S>>(a).unwrap();
+    world.insert_boxed(a, Box::new(Health::<S>(6))).unwrap();
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [
+            ("+speed", a),
+            ("+health", a),
+            ("+health again", a),
+            ("+health", b),
+            ("+health again", b),
+            ("=health", a),
+            ("=health", b),
+            ("-health", b),
+            ("-health", a),
+            ("+health", a),
+            ("+health again", a),
+        ]
+    );
+    // spec: EVT-05
+    assert_eq!(told.after(&mut world), [], "each is told once");
+    let mut marks = RemovalMarks::default();
+    marks.mark_named(a, "Speed");
+    marks.clear(&mut world);
+    world.despawn(a);
+    world.despawn(b);
+    // spec: EVT-05
+    assert_eq!(told.after(&mut world), [("-speed", a), ("-health", a)]);
+    let columns = world.spawn_batch((0..2).map(|n| (Health::<S>(n), Speed::<false>(n))));
+    let [c, d] = columns.collect::<Vec<_>>()[..] else {
+        panic!("there are two");
+    };
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [c, d]
+            .map(|e| [("+health", e), ("+health again", e), ("+speed", e)])
+            .concat()
+    );
+    world.clear();
+    let mut cleared = told.after(&mut world);
+    cleared.sort_unstable();
+    // spec: EVT-05
+    assert_eq!(
+        cleared,
+        [("-health", c), ("-health", d), ("-speed", c), ("-speed", d)]
+    );
+}
+
+fn what_is_queued_is_told_in_the_next_round<const S: bool>() {
+    let mut world = World::new();
+    let told = Told::default();
+    let trace = told.clone();
+    let has_speed = move |world: &World, entity| {
+        let name = if world.has::<Speed<false>>(entity) {
+            "there"
+        } else {
+            "not yet"
+        };
+        trace.0.lock().unwrap().push((name, entity));
+    };
+    world
+        .observe::<Health<S>>(On::Added, move |world, entity, commands| {
+            has_speed(world, entity);
+            commands.insert(entity, Speed::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    told.observe::<Health<S>>(&mut world, On::Added, "+health");
+    told.observe::<Speed<false>>(&mut world, On::Added, "+speed");
+    // What others have queued waits as before.
+    let waiting = world.commands().spawn(Health::<S>(1));
+    let [a, b] = [1, 2].map(|n| world.spawn(Health::<S>(n)));
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [
+            ("not yet", a),
+            ("+health", a),
+            ("not yet", b),
+            ("+health", b),
+            ("+speed", a),
+            ("+speed", b)
+        ]
+    );
+    assert!(!world.contains(waiting));
+    world.apply_commands().unwrap();
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [
+            ("not yet", waiting),
+            ("+health", waiting),
+            ("+speed", waiting)
+        ]
+    );
+}
+
+fn a_target_may_be_despawned<const S: bool>() {
+    let mut world = World::new();
+    let told = Told::default();
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let children = Arc::clone(&made);
+    world
+        .observe::<Health<S>>(On::Added, move |_, entity, commands| {
+            commands.despawn(entity);
+            // Two that it makes itself: one goes at once, one when it is told of.
+            let brief = commands.spawn(Speed::<S>(1));
+            commands.despawn(brief);
+            let child = commands.spawn(Speed::<S>(2));
+            commands.insert(entity, Weight::<S>(1));
+            children.lock().unwrap().extend([brief, child]);
+            Ok(())
+        })
+        .unwrap();
+    world
+        .observe::<Speed<S>>(On::Added, |_, entity, commands| {
+            commands.despawn(entity);
+            Ok(())
+        })
+        .unwrap();
+    told.observe::<Health<S>>(&mut world, On::Removed, "-health");
+    told.observe::<Speed<S>>(&mut world, On::Removed, "-speed");
+    told.observe::<Weight<S>>(&mut world, On::Added, "never");
+    let a = world.spawn(Health::<S>(1));
+    let all = told.after(&mut world);
+    let made = made.lock().unwrap().clone();
+    // spec: EVT-05
+    assert_eq!(
+        all,
+        [("-health", a), ("-speed", made[0]), ("-speed", made[1])]
+    );
+    assert!(world.is_empty());
+    // The slots are used again, and nobody takes the new one for the old.
+    let again = world.spawn(Weight::<S>(1));
+    assert_eq!(told.after(&mut world), [("never", again)]);
+}
+
+fn a_panicking_drop_is_told<const S: bool>() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Coin<S>>(&mut world, On::Removed, "-coin");
+    told.observe::<Coin<S>>(&mut world, On::Replaced, "=coin");
+    told.observe::<Note<S>>(&mut world, On::Added, "+note");
+    let ids = [0; 4].map(|_| world.spawn(Coin::<S>(ledger.bomb())));
+    kinds::panic_text(|| world.despawn(ids[0]));
+    kinds::panic_text(|| drop(world.remove::<Coin<S>>(ids[1])));
+    kinds::panic_text(|| world.insert(ids[2], Note::<S>(ledger.witness())));
+    kinds::panic_text(|| world.insert(ids[3], Coin::<S>(ledger.witness())));
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [
+            ("-coin", ids[0]),
+            ("-coin", ids[1]),
+            ("-coin", ids[2]),
+            ("+note", ids[2]),
+            ("=coin", ids[3])
+        ]
+    );
+    drop(world);
+    ledger.assert_all_dropped_once();
+}
+
+#[test]
+fn who_comes_late_or_is_gone_is_not_told() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Health<false>>(&mut world, On::Added, "early");
+    let witness = ledger.witness();
+    let gone = world
+        .observe::<Health<false>>(On::Added, move |_, _, _| {
+            panic!("{witness:?} was taken out");
+        })
+        .unwrap();
+    let a = world.spawn(Health::<false>(1));
+    told.observe::<Health<false>>(&mut world, On::Added, "late");
+    let b = world.spawn(Health::<false>(2));
+    assert!(world.unobserve(gone));
+    ledger.assert_all_dropped_once();
+    assert!(!world.unobserve(gone));
+    // spec: EVT-05
+    assert_eq!(
+        told.after(&mut world),
+        [("early", a), ("early", b), ("late", b)]
+    );
+    // A key stays that of its observer, also when another has its place.
+    told.observe::<Health<false>>(&mut world, On::Removed, "last");
+    assert!(!world.unobserve(gone));
+    world.despawn(a);
+    // spec: EVT-05
+    assert_eq!(told.after(&mut world), [("last", a)]);
+    let mut other = World::new();
+    let key = other
+        .observe::<Health<false>>(On::Added, |_, _, _| Ok(()))
+        .unwrap();
+    assert!(!world.unobserve(key) && other.unobserve(key));
+    assert_eq!(
+        other.observe::<Nameless>(On::Added, |_, _, _| Ok(())).err(),
+        Some(QueryError::EmptyTypeName {
+            rust_name: std::any::type_name::<Nameless>()
+        })
+    );
+    assert!(
+        other
+            .observe_named::<Data>("", On::Added, |_, _, _| Ok(()))
+            .is_err()
+    );
+}
+
+#[test]
+fn where_nobody_observes_nothing_is_kept() {
+    let mut world = World::new();
+    let come_and_go = |world: &mut World| {
+        for n in 0..10_000 {
+            let id = world.spawn((Health::<false>(n), Speed::<true>(n)));
+            world.despawn(id);
+        }
+        world.statistics().bytes
+    };
+    let before = come_and_go(&mut world);
+    let key = world
+        .observe::<Health<false>>(On::Replaced, |_, _, _| Ok(()))
+        .unwrap();
+    assert!(come_and_go(&mut world) < before + 1_000, "no replacement");
+    world.unobserve(key);
+    let key = world
+        .observe::<Health<false>>(On::Removed, |_, _, _| Ok(()))
+        .unwrap();
+    let kept = come_and_go(&mut world);
+    assert!(kept > before + 100_000, "{kept} bytes, {before} before");
+    world.unobserve(key);
+    world.run_observers().unwrap();
+    assert_eq!(come_and_go(&mut world), kept, "the buffer alone is left");
+    world.shrink_to_fit();
+    assert!(world.statistics().bytes < before + 1_000);
+}
+
+#[test]
+fn a_failure_keeps_nobody_from_being_told() {
+    let mut world = World::new();
+    let told = Told::default();
+    world
+        .observe::<Health<false>>(On::Added, |world, entity, commands| {
+            commands.strict().despawn(entity);
+            match world.get::<Health<false>>(entity).unwrap().0 {
+                1 => panic!("one"),
+                2 => Err("two".into()),
+                _ => Ok(()),
+            }
+        })
+        .unwrap();
+    told.observe::<Health<false>>(&mut world, On::Added, "told");
+    world
+        .observe::<Health<false>>(On::Added, |_, entity, commands| {
+            commands.strict().despawn(entity);
+            Ok(())
+        })
+        .unwrap();
+    let ids = [1, 2, 3].map(|n| world.spawn(Health::<false>(n)));
+    let handle = world.handle(ids[0]).unwrap().to_string();
+    let errors = world.run_observers().unwrap_err();
+    // spec: EVT-05
+    assert_eq!(*told.0.lock().unwrap(), ids.map(|id| ("told", id)));
+    assert_eq!(errors.count(), 5);
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts[0],
+        format!(
+            "ecs::World::run_observers(): observer \
+             observers::a_failure_keeps_nobody_from_being_told::{{{{closure}}}} (of added \
+             \"Health\") of entity \"{handle}\": panicked: one"
+        )
+    );
+    assert!(texts[1].ends_with(": two"), "{}", texts[1]);
+    // What was queued before a failure is applied; the second of two despawns finds nobody.
+    assert!(world.is_empty());
+    for error in errors.iter().skip(2) {
+        let ObserverError::Command { observer, error } = error else {
+            panic!("{error}");
+        };
+        let observer = observer.as_ref().unwrap();
+        assert_eq!((&*observer.type_name, observer.on), ("Health", On::Added));
+        assert_eq!(error.kind, CommandErrorKind::NoEntity);
+    }
+    assert!(errors.to_string().ends_with("(and 4 more calls failed)"));
+    // It is told again the next time.
+    world.spawn(Health::<false>(4));
+    assert_eq!(world.run_observers().unwrap_err().count(), 1);
+}
+
+/// Whether the error is the one without end: the type names of the observers that it names, and its numbers.
+fn endless(error: &ObserverError) -> (Vec<(&str, On)>, u32, usize) {
+    let ObserverError::Endless {
+        observers,
+        rounds,
+        untold,
+        ..
+    } = error
+    else {
+        panic!("{error}");
+    };
+    let named = observers.iter().map(|named| (&*named.type_name, named.on));
+    (named.collect(), *rounds, *untold)
+}
+
+#[test]
+fn observers_that_set_each_other_off_end_in_an_error() {
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Weight<true>>(&mut world, On::Added, "bystander");
+    world
+        .observe::<Health<false>>(On::Added, |_, entity, commands| {
+            commands.remove::<Health<false>>(entity);
+            commands.insert(entity, Speed::<true>(1));
+            Ok(())
+        })
+        .unwrap();
+    world
+        .observe::<Speed<true>>(On::Added, |_, entity, commands| {
+            commands.remove::<Speed<true>>(entity);
+            commands.insert(entity, Health::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    let bystander = world.spawn(Weight::<true>(1));
+    let id = world.spawn(Health::<false>(1));
+    let errors = world.run_observers().unwrap_err();
+    // spec: EVT-08
+    assert_eq!(errors.count(), 1);
+    assert_eq!(
+        endless(errors.first()),
+        (vec![("Health", On::Added), ("Speed", On::Added)], 64, 1)
+    );
+    let text = errors.to_string();
+    // spec: EVT-08
+    assert!(
+        text.starts_with(
+            "ecs::World::run_observers(): observers go on without end, after 64 rounds with 1 \
+             changes left: observers::observers_that_set_each_other_off_end_in_an_error::{{closure}} \
+             (of added \"Health\"), observers::"
+        ),
+        "{text}"
+    );
+    // The world is whole, the rest is told to nobody, and the next change starts anew.
+    assert!(world.has::<Health<false>>(id) && !world.has::<Speed<true>>(id));
+    assert_eq!(told.after(&mut world), [("bystander", bystander)]);
+    world.remove::<Health<false>>(id).unwrap();
+    world.despawn(id);
+    assert_eq!(told.after(&mut world), []);
+    let other = world.spawn(Weight::<true>(1));
+    assert_eq!(told.after(&mut world), [("bystander", other)]);
+    world.insert(other, Speed::<true>(1)).unwrap();
+    // spec: EVT-08
+    assert_eq!(endless(world.run_observers().unwrap_err().first()).1, 64);
+}
+
+#[test]
+fn the_limits_can_be_set() {
+    let mut world = World::new();
+    // Counts down: as many rounds as the health says.
+    world
+        .observe::<Health<false>>(On::Added, |world, entity, commands| {
+            let left = world.get::<Health<false>>(entity).unwrap().0;
+            commands.despawn(entity);
+            if left > 1 {
+                commands.spawn(Health::<false>(left - 1));
+            }
+            Ok(())
+        })
+        .unwrap();
+    world.spawn(Health::<false>(64));
+    // spec: EVT-08
+    assert!(world.run_observers().is_ok(), "64 rounds are allowed");
+    world.spawn(Health::<false>(65));
+    // spec: EVT-08
+    assert_eq!(endless(world.run_observers().unwrap_err().first()).1, 64);
+    world.clear();
+    let rounds = 100_000;
+    let limits = ObserverLimits {
+        rounds,
+        ..ObserverLimits::default()
+    };
+    world.set_observer_limits(limits);
+    world.spawn(Health::<false>(i64::from(rounds)));
+    // No stack is needed for a chain, however long.
+    // spec: EVT-08
+    assert!(world.run_observers().is_ok());
+    world.set_observer_limits(ObserverLimits {
+        rounds: 3,
+        ..limits
+    });
+    world.spawn(Health::<false>(4));
+    // spec: EVT-08
+    assert_eq!(
+        endless(world.run_observers().unwrap_err().first()),
+        (vec![("Health", On::Added)], 3, 1)
+    );
+}
+
+#[test]
+fn observers_that_multiply_end_in_an_error_before_the_memory_does() {
+    let mut world = World::new();
+    world
+        .observe::<Health<false>>(On::Added, |_, _, commands| {
+            commands.spawn(Health::<false>(1));
+            commands.spawn(Health::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    world.set_observer_limits(ObserverLimits {
+        changes: 10_000,
+        ..ObserverLimits::default()
+    });
+    world.spawn(Health::<false>(1));
+    let errors = world.run_observers().unwrap_err();
+    let (named, rounds, untold) = endless(errors.first());
+    // spec: EVT-08
+    assert_eq!((named, rounds), (vec![("Health", On::Added)], 13));
+    assert_eq!(untold, 1 << 13);
+    assert_eq!(world.len(), (1 << 14) - 1);
+    // Many changes at once are no such case: what each causes counts against what there was.
+    let mut world = World::new();
+    world
+        .observe::<Health<false>>(On::Added, |_, entity, commands| {
+            commands.insert(entity, Speed::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    world
+        .observe::<Speed<false>>(On::Added, |_, _, _| Ok(()))
+        .unwrap();
+    world.set_observer_limits(ObserverLimits {
+        changes: 10,
+        ..ObserverLimits::default()
+    });
+    drop(world.spawn_batch((0..1_000).map(Health::<false>)));
+    // spec: EVT-08
+    assert!(world.run_observers().is_ok());
+}
+
+#[test]
+fn a_queued_function_may_reach_the_observers() {
+    let mut world = World::new();
+    let told = Told::default();
+    let inner = told.clone();
+    world
+        .observe::<Health<false>>(On::Added, move |_, entity, commands| {
+            let told = inner.clone();
+            commands.queue(move |world| {
+                told.observe::<Speed<false>>(world, On::Added, "new");
+                world.insert(entity, Speed::<false>(1)).unwrap();
+                // It runs already: what has changed is told in the next round.
+                world.run_observers().unwrap();
+                assert!(told.0.lock().unwrap().is_empty());
+                // So is what is queued from here.
+                world.commands().insert(entity, Weight::<false>(1));
+            });
+            Ok(())
+        })
+        .unwrap();
+    told.observe::<Weight<false>>(&mut world, On::Added, "+weight");
+    let id = world.spawn(Health::<false>(1));
+    // spec: EVT-05
+    assert_eq!(told.after(&mut world), [("new", id), ("+weight", id)]);
+    assert!(world.commands().is_empty());
+    // One that replaces the world loses nothing but that world.
+    world
+        .observe::<Health<false>>(On::Removed, move |_, _, commands| {
+            commands.queue(|world| *world = World::new());
+            Ok(())
+        })
+        .unwrap();
+    world.commands().spawn_empty();
+    world.despawn(id);
+    world.run_observers().unwrap();
+    assert!(world.is_empty() && world.commands().is_empty());
+    let id = world.spawn(Health::<false>(1));
+    assert_eq!(told.after(&mut world), []);
+    assert!(world.contains(id));
+}
+
+#[test]
+fn a_container_tells_when_commands_are_applied() {
+    let (container, _clock) = manual("main");
+    let trace = Trace::default();
+    let mut claim = container.claim().unwrap();
+    let told = trace.clone();
+    claim
+        .world()
+        .observe::<Health<false>>(On::Added, move |world, entity, commands| {
+            let Health(n) = world.get::<Health<false>>(entity).unwrap();
+            told.add(format!("told.{n}"));
+            commands.insert(entity, Speed::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    let spawner = |name: &'static str, n: i64, trace: &Trace| {
+        let trace = trace.clone();
+        system(name, move |cx| {
+            trace.add(name);
+            if n < 3 {
+                cx.world.commands().spawn(Health::<false>(n));
+            } else {
+                cx.world.spawn(Health::<false>(n));
+            }
+            Ok(())
+        })
+        .every_pass()
+    };
+    claim.world().spawn(Health::<false>(0));
+    claim.add_system(spawner("first", 1, &trace)).unwrap();
+    claim.add_system(CommitPoint.named("commit")).unwrap();
+    claim.add_system(spawner("second", 2, &trace)).unwrap();
+    claim.add_system(spawner("direct", 3, &trace)).unwrap();
+    claim.update().unwrap();
+    // spec: EVT-05
+    assert_eq!(
+        trace.line(),
+        "told.0 first told.1 second direct told.3 told.2"
+    );
+    // Commands of observers are applied within the same commit.
+    let speeds = claim.world().query::<&Speed<false>>().count();
+    // spec: EVT-05
+    assert_eq!(speeds, 4);
+    // A system may ask for it in between.
+    let inner = trace.clone();
+    claim
+        .add_system(
+            system("asker", move |cx| {
+                cx.world.spawn(Health::<false>(9));
+                cx.world.run_observers()?;
+                inner.add("asked");
+                Ok(())
+            })
+            .every_pass(),
+        )
+        .unwrap();
+    claim.update().unwrap();
+    let line = trace.line();
+    // spec: EVT-05
+    assert!(
+        line.ends_with("second direct told.3 told.9 asked told.2"),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_observer_that_fails_is_a_failure_of_the_pass() {
+    let (container, _clock) = manual("main");
+    let log = log_of(&container);
+    let mut claim = container.claim().unwrap();
+    let world = claim.world();
+    world
+        .observe::<Health<false>>(On::Added, |_, _, _| panic!("no luck"))
+        .unwrap();
+    world
+        .observe::<Speed<false>>(On::Added, |_, _, commands| {
+            commands.spawn(Speed::<false>(1));
+            Ok(())
+        })
+        .unwrap();
+    claim
+        .add_system(
+            system("spawner", |cx| {
+                cx.world.commands().spawn(Health::<false>(1));
+                cx.world.commands().spawn(Speed::<false>(1));
+                Ok(())
+            })
+            .every_pass(),
+        )
+        .unwrap();
+    let failure = claim.update().unwrap_err();
+    let text = failure.to_string();
+    assert!(text.contains("panicked: no luck"), "{text}");
+    let ecs::UpdateError::Failed { failure, .. } = failure else {
+        panic!("{text}");
+    };
+    // spec: EVT-05
+    assert_eq!(
+        (failure.handle(), failure.phase()),
+        ("main", &Phase::Observer)
+    );
+    let lines = log.take();
+    // spec: EVT-08
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(
+        lines[1].contains("observers go on without end"),
+        "{lines:?}"
+    );
+    // The container works on.
+    assert!(claim.update().is_err());
+    assert!(claim.world().len() > 128);
+}
