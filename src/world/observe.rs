@@ -221,7 +221,7 @@ impl World {
         let mut queue = replace(&mut self.queue, waiting);
         if self.store.id() == id {
             // There is something left only where there was no end: it waits as what anybody has queued.
-            self.queue.append(&mut queue, NOBODY as u32);
+            self.queue.append(&mut queue, NOBODY);
         } else {
             // Another world was put in this one's place, and what waited belongs to that.
             drop(take(&mut self.queue));
