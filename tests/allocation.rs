@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use common::{manual, us};
 use ecs::{
-    Claim, CommitPoint, Component, Entity, ManualClock, OwnedContainer, Register, Value, json,
+    Claim, CommitPoint, Component, Entity, ManualClock, On, OwnedContainer, Register, Value, json,
 };
 
 struct Counting;
@@ -173,6 +173,54 @@ fn a_pass_that_removes_a_system_allocates_little_and_the_same_for_any_number() {
         measured[0] <= 4 && measured[0] == measured[1],
         "{measured:?}"
     );
+}
+
+#[test]
+fn groups_and_observers_allocate_nothing_once_their_buffers_have_their_size() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let world = claim.world();
+    let mut moving = world
+        .register_group::<(Position, Velocity)>("moving")
+        .unwrap();
+    let mut passages = moving.reader(world).unwrap();
+    for on in [On::Added, On::Removed] {
+        world
+            .observe::<Velocity>(on, |world, entity, commands| {
+                if world.contains(entity) {
+                    commands.despawn(entity);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+    let system = ecs::system("spawner", |cx| {
+        for n in 0..20_u8 {
+            let entity = cx.world.spawn(Position { x: 0.0 });
+            let mut commands = cx.world.commands();
+            commands.insert(entity, Velocity(f32::from(n)));
+            commands.remove::<Velocity>(entity);
+            commands.insert(entity, Velocity(f32::from(n)));
+        }
+        Ok(())
+    });
+    claim.add_system(system.every_pass()).unwrap();
+    for round in 0..8 {
+        let mut seen = 0;
+        let passing = allocations(|| {
+            claim.update().unwrap();
+            let world = claim.world();
+            while passages.next(world).unwrap().is_some() {
+                seen += 1;
+            }
+            black_box(moving.iter(world).unwrap().count());
+        });
+        assert_eq!((seen, claim.world().len()), (80, 0));
+        if round > 3 {
+            // spec: EVT-05, GRP-01
+            assert_eq!(passing, 0, "round {round}");
+        }
+    }
 }
 
 #[test]

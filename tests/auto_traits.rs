@@ -155,6 +155,8 @@ fn values_and_errors_go_anywhere() {
     error::<ImportError>();
     error::<IntervalError>();
     error::<MessageError>();
+    error::<ObserverError>();
+    error::<ObserverErrors>();
     error::<ParseUuidError>();
     error::<QueryError>();
     error::<SendError>();
@@ -176,6 +178,10 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     send_sync::<GroupReader>();
     send_sync::<GroupChange>();
     send_sync::<GroupInfo<'_>>();
+    send_sync::<ObserverInfo>();
+    send_sync::<ObserverKey>();
+    send_sync::<ObserverLimits>();
+    send_sync::<On>();
     send_sync::<ResourceReader<u8>>();
     send_sync::<EventReader<Health>>();
     send_sync::<EventIter<'_, Health>>();

@@ -34,7 +34,7 @@ fn observed() -> (World, Arc<AtomicUsize>) {
 /// Being told alone: as many changes have happened.
 fn told(items: usize) {
     let (mut world, count) = observed();
-    drop(world.spawn_batch((0..items).map(|_| A(1.0))));
+    _ = world.spawn_batch((0..items).map(|_| A(1.0)));
     measured(|| world.run_observers().unwrap());
     assert_eq!(count.load(Ordering::Relaxed), items);
 }

@@ -17,8 +17,8 @@ use super::unit;
 use crate::base::BoxError;
 use crate::world::{Commands, World};
 
-/// A system that applies the commands queued so far, in its place in the order. Without one they wait for the end of
-/// the pass.
+/// A system that applies the commands queued so far, and has observers told what has changed, in its place in the order.
+/// Without one both waits for the end of the pass.
 ///
 /// Its interval is zero unless it is given another.
 ///

@@ -22,6 +22,9 @@ use crate::store::bundle::Bundle;
 use crate::store::component::{Component, ComponentType};
 use crate::store::reserve::Reserve;
 
+/// Takes the error of an author's command, to be made if it is wanted.
+type Report<'a> = dyn FnMut(&World, u32, &dyn Fn() -> CommandError) + 'a;
+
 /// Commands that wait to be applied to a world.
 pub(crate) type CommandQueue = Queue<World>;
 
@@ -380,11 +383,7 @@ impl World {
     }
 
     /// The same; each error is handed over with its author, to be made if it is wanted.
-    pub(crate) fn flush(
-        &mut self,
-        function: &'static str,
-        failed: &mut dyn FnMut(&Self, u32, &dyn Fn() -> CommandError),
-    ) {
+    pub(crate) fn flush(&mut self, function: &'static str, failed: &mut Report<'_>) {
         if self.queue.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::observers::On;
+use super::on::On;
 use crate::base::BoxError;
 use crate::base::entity::Entity;
 use crate::base::origin::Origin;

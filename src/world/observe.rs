@@ -7,7 +7,8 @@ use std::mem::{replace, take};
 use super::World;
 use super::commands::Commands;
 use super::error::{ObserverError, ObserverErrors, ObserverInfo};
-use super::observers::{Observer, ObserverKey, ObserverLimits, On};
+use super::observers::{Observer, ObserverKey};
+use super::on::{ObserverLimits, On};
 use super::queue::NOBODY;
 use crate::base::BoxError;
 use crate::base::entity::Entity;
@@ -288,9 +289,9 @@ impl World {
 
     /// Says who goes on without end.
     fn endless(&self, function: &'static str, rounds: u32, untold: usize) -> ObserverError {
-        let list = self.observers.as_ref().map(|observers| &*observers.list);
-        let observers = list.unwrap_or_default().iter().flatten();
-        let last = observers.filter(|observer| observer.round + NAMED > rounds);
+        let all = self.observers.as_ref().map(|observers| &*observers.list);
+        let all = all.unwrap_or_default().iter().flatten();
+        let last = all.filter(|observer| observer.round + NAMED > rounds);
         ObserverError::Endless {
             at: self.origin(function),
             observers: last.map(|observer| self.observer_info(observer)).collect(),
