@@ -5,6 +5,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::cell::Cell;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use common::{manual, us};
 use ecs::{
@@ -260,4 +261,71 @@ fn commands_allocate_nothing_once_the_queue_has_its_size() {
     }
     let sum: f32 = claim.world().query::<&Position>().map(|p| p.x).sum();
     assert!((sum - 120.0).abs() < 0.5, "{sum}");
+}
+
+struct Hit(u64);
+struct Miss(u64);
+
+/// A system that sends and hears two types of events in every way there is.
+fn ears(claim: &mut Claim, number: usize) {
+    let name: Arc<str> = "hit".into();
+    let echo = ecs::system(format!("ears{number}"), move |cx| {
+        for number in 0..10 {
+            cx.this.send_event(Hit(number));
+            cx.send_event(Miss(number));
+        }
+        cx.send_named_event(Arc::clone(&name), Value::Null);
+        Ok(())
+    });
+    let echo = echo
+        .every_pass()
+        .listen::<Hit>(|_, _, hit| {
+            black_box(hit.0);
+            Ok(())
+        })
+        .listen::<Miss>(|_, cx, miss| {
+            cx.this.send_event(Hit(miss.0));
+            Ok(())
+        })
+        .listen_queued::<Hit>(|_, _, hit| {
+            black_box(hit.0);
+            Ok(())
+        })
+        .listen_named("hit", |_, _, value| {
+            black_box(value);
+            Ok(())
+        });
+    claim.add_system(echo).unwrap();
+}
+
+#[test]
+fn steady_sending_and_hearing_allocates_nothing() {
+    for systems in [1, 10] {
+        let (owned, _) = manual("main");
+        let mut claim = owned.claim().unwrap();
+        (0..systems).for_each(|number| ears(&mut claim, number));
+        let mut reader = claim.world().event_reader::<Hit>();
+        let sender = owned.event_sender::<Hit>();
+        for round in 0..12 {
+            let sending = allocations(|| {
+                for number in 0..100 {
+                    owned.send_event(Miss(number));
+                    sender.send(Hit(number));
+                }
+            });
+            let passing = allocations(|| {
+                claim.update().unwrap();
+                let hits = reader.read(claim.world()).unwrap();
+                black_box(hits.map(|hit| hit.0).sum::<u64>());
+            });
+            if round > 8 {
+                // spec: EVT-03, ORD-03
+                assert_eq!(
+                    (sending, passing),
+                    (0, 0),
+                    "{systems} systems, round {round}"
+                );
+            }
+        }
+    }
 }
