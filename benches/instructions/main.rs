@@ -18,6 +18,7 @@
 )]
 
 mod commands;
+mod events;
 mod iterate;
 mod messages;
 mod observe;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
             iterate::PATHS,
             runtime::PATHS,
             messages::PATHS,
+            events::PATHS,
         ]
         .into_iter()
         .flatten()

@@ -23,9 +23,15 @@ impl Body {
         if shared.inlet.is_ready() {
             self.rest.take_sent(&mut self.world, shared);
         }
-        if !self.world.events().is_busy() {
-            return Ok(());
+        if self.world.events().is_busy() {
+            self.deliver_busy(shared)
+        } else {
+            Ok(())
         }
+    }
+
+    #[inline(never)]
+    fn deliver_busy(&mut self, shared: &Arc<Shared>) -> Result<(), Failure> {
         self.follow_world();
         // What is forgotten may panic when it is dropped; there is nobody to tell.
         let _ = user::call(|| self.world.deliver_events());

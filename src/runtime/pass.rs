@@ -248,7 +248,8 @@ fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result
     }
 }
 
-/// As [`update`], of a unit that may have queued listeners.
+/// As [`update`], of a unit that may have queued listeners. By itself, so that the hot loop stays as small as it is.
+#[inline(never)]
 fn update_special(
     unit: &mut Unit,
     site: &mut Site<'_>,

@@ -1,4 +1,13 @@
 //! Model checks of the inlet; `base::model` says how to run them.
+//!
+//! Each of these faults was planted by itself, and was seen by the case named:
+//!
+//! | fault | case |
+//! | --- | --- |
+//! | `take_into` clears `ready` after letting go of the lock | `every_event_arrives_once_and_in_its_senders_order` |
+//! | `push` sets `ready` before it takes the lock | both |
+//! | `push` looks at `closed` under a lock of its own | `a_closing_inlet_drops_or_hands_back` |
+//! | `close` leaves `ready` set | `a_closing_inlet_drops_or_hands_back` |
 
 use super::*;
 use crate::base::caught::FirstPanic;
