@@ -38,6 +38,17 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     #[inline]
+    pub(crate) fn reborrow(&mut self) -> Site<'_> {
+        Site {
+            world: self.world,
+            before: self.before,
+            after: self.after,
+            rest: self.rest,
+            shared: self.shared,
+        }
+    }
+
+    #[inline]
     pub(crate) fn context<'b>(&'b mut self, own: &'b mut OwnState) -> Context<'b> {
         let first_after = self.before.len() + 1;
         Context {
@@ -64,28 +75,37 @@ impl Site<'_> {
     }
 }
 
+/// The slots on both sides of one that is split off.
+pub(crate) struct Around<'a> {
+    before: &'a mut [Slot],
+    after: &'a mut [Slot],
+}
+
+impl<'a> Around<'a> {
+    #[inline]
+    pub(crate) fn site(
+        self,
+        world: &'a mut World,
+        rest: &'a mut Rest,
+        shared: &'a Arc<Shared>,
+    ) -> Site<'a> {
+        Site {
+            world,
+            before: self.before,
+            after: self.after,
+            rest,
+            shared,
+        }
+    }
+}
+
 /// Splits a unit off. `None` at a tombstone, and for a unit that is still pending.
 #[inline]
-pub(crate) fn split<'a>(
-    units: &'a mut [Slot],
-    slot: usize,
-    world: &'a mut World,
-    rest: &'a mut Rest,
-    shared: &'a Arc<Shared>,
-) -> Option<(&'a mut Unit, Site<'a>)> {
+pub(crate) fn split_off(units: &mut [Slot], slot: usize) -> Option<(&mut Unit, Around<'_>)> {
     let (before, tail) = units.split_at_mut_checked(slot)?;
     let (running, after) = tail.split_first_mut()?;
     let unit = running.unit.as_mut()?;
-    Some((
-        unit,
-        Site {
-            world,
-            before,
-            after,
-            rest,
-            shared,
-        },
-    ))
+    Some((unit, Around { before, after }))
 }
 
 impl Body {
@@ -132,19 +152,14 @@ impl Body {
         self.rest.stoppable && shared.stop_hint()
     }
 
-    /// See [`split`].
+    /// See [`split_off`].
     pub(crate) fn split<'a>(
         &'a mut self,
         slot: usize,
         shared: &'a Arc<Shared>,
     ) -> Option<(&'a mut Unit, Site<'a>)> {
-        split(
-            &mut self.units,
-            slot,
-            &mut self.world,
-            &mut self.rest,
-            shared,
-        )
+        let (unit, around) = split_off(&mut self.units, slot)?;
+        Some((unit, around.site(&mut self.world, &mut self.rest, shared)))
     }
 
     /// A registered system as its own type.

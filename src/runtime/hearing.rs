@@ -219,11 +219,11 @@ fn call(
 /// one of them has removed the system or switched it off, or asked for a stop.
 #[cold]
 pub(crate) fn hear_queued(
-    unit: &mut Unit,
+    system: &mut dyn System,
+    own: &mut OwnState,
     site: &mut Site<'_>,
     mark: &Mark,
 ) -> Result<bool, Failure> {
-    let Unit { system, own } = unit;
     // In another world than that of the last root step nothing was delivered yet.
     if site.world.id() != site.rest.hearing.world {
         return Ok(true);
@@ -251,7 +251,7 @@ pub(crate) fn hear_queued(
                 if !receives {
                     continue;
                 }
-                call(&mut **system, own, site, mark, listener, event)?;
+                call(system, own, site, mark, listener, event)?;
                 if own.is(ends) || site.is_stopping() {
                     return Ok(false);
                 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::beside::may_overlap;
-use super::body::{Body, Site, split};
+use super::body::{Body, Site, split_off};
 use super::hearing::hear_queued;
 use super::policy::Policy;
 use super::rest::Mode;
@@ -136,13 +136,13 @@ impl Body {
         Ok(())
     }
 
-    /// The hot loop. A stop rings the bell as mail does, so that a unit looks at one flag for both.
+    /// The hot loop. A stop rings the bell as mail does, so that a unit looks at one flag for both. A unit is split off
+    /// only when it is due: for the many that are not, nothing is computed that they do not need.
     fn update_all(&mut self, end: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
         let bell = shared.routes.bell().flag();
         // Whoever silences the bell looks into every inbox before it forgets the ring. A pass that ends early leaves the
         // note for the next one.
         self.rest.mail |= shared.routes.bell().silence();
-        let mail = self.rest.mail;
         let mark = Mark::enter();
         let Self { world, units, rest } = self;
         let units = units.as_mut_slice();
@@ -152,53 +152,90 @@ impl Body {
         while next < end {
             let slot = rest.order.slot(next);
             next += 1;
-            let Some((unit, mut site)) = split(units, slot, world, rest, shared) else {
+            let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) else {
                 continue;
             };
-            let plain = unit.own.flags == flag::STARTED;
-            if !plain && may_overlap(unit) {
-                let mut segment = Segment {
-                    world,
-                    units,
-                    rest,
-                    shared,
-                    mail,
+            if unit.own.flags != flag::STARTED {
+                if may_overlap(unit) {
+                    let mail = rest.mail;
+                    let mut segment = Segment {
+                        world,
+                        units,
+                        rest,
+                        shared,
+                        mail,
+                    };
+                    next = segment.run(segments, next - 1, end)?;
+                    segments += 1;
+                    // The next update begins here.
+                    watch = Stopwatch::new(rest.timed);
+                    continue;
+                }
+                let Some((unit, around)) = split_off(units, slot) else {
+                    continue;
                 };
-                next = segment.run(segments, next - 1, end)?;
-                segments += 1;
-                // The next update begins here.
-                watch = Stopwatch::new(rest.timed);
-                continue;
+                let site = around.site(world, rest, shared);
+                if visit_special(unit, site, &mut watch, &mark)? {
+                    continue;
+                }
+                return Ok(());
             }
-            // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes
-            // readable at its first update (DEL-04).
-            if !plain && !unit.own.is(flag::STARTED) {
-                continue;
-            }
-            if mail || bell.load(Ordering::Relaxed) {
-                if site.is_stopping() {
+            if rest.mail || bell.load(Ordering::Relaxed) {
+                if rest.stoppable && shared.stop_hint() {
                     return Ok(());
                 }
                 unit.own.cold.inbox.collect();
             }
             let now = read_clock(&mut unit.own)?;
-            if unit.own.timing.check(now) && (plain || may_run(&mut unit.own, site.world)?) {
+            if unit.own.timing.check(now) {
                 shared.running.note(slot);
-                site.world.set_author(slot);
-                let outcome = if plain {
-                    update(unit, &mut site, now, &mark)
-                } else {
-                    update_special(unit, &mut site, now, &mark)
+                world.set_author(slot);
+                let Some((unit, around)) = split_off(units, slot) else {
+                    continue;
                 };
+                let mut site = around.site(world, rest, shared);
+                let outcome = update::<false>(unit, &mut site, now, &mark);
                 watch.ended(&unit.own);
                 outcome?;
             }
         }
         // What was sent during the start-up step to a system registered in it waits behind a ring that is forgotten by
         // now: the next pass looks for it.
-        self.rest.mail = mail && !self.rest.new.is_empty();
+        self.rest.mail &= !self.rest.new.is_empty();
         Ok(())
     }
+}
+
+/// The hot loop's work on a unit that is not just started: it may not be, may be off, have a condition, queued listeners,
+/// or be one that is never updated. By itself, so that the loop stays small. False: a stop ends the pass.
+#[inline(never)]
+fn visit_special(
+    unit: &mut Unit,
+    mut site: Site<'_>,
+    watch: &mut Stopwatch,
+    mark: &Mark,
+) -> Result<bool, Failure> {
+    // A replacement that was registered in this pass: the next one starts it. What it gets meanwhile becomes readable
+    // at its first update (DEL-04).
+    if !unit.own.is(flag::STARTED) {
+        return Ok(true);
+    }
+    if site.rest.mail || site.shared.routes.bell().is_rung() {
+        if site.is_stopping() {
+            return Ok(false);
+        }
+        unit.own.cold.inbox.collect();
+    }
+    let now = read_clock(&mut unit.own)?;
+    if unit.own.timing.check(now) && may_run(&mut unit.own, site.world)? {
+        let slot = unit.own.cold.key.slot as usize;
+        site.shared.running.note(slot);
+        site.world.set_author(slot);
+        let outcome = update::<true>(unit, &mut site, now, mark);
+        watch.ended(&unit.own);
+        outcome?;
+    }
+    Ok(true)
 }
 
 /// Initialises a unit that waits for it.
@@ -233,52 +270,31 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     let _runs = site.shared.running.enter(slot);
     site.world.set_author(slot);
     let mut watch = Stopwatch::new(site.rest.timed);
-    let outcome = update_special(unit, site, now, &Mark::enter());
+    let outcome = update::<true>(unit, site, now, &Mark::enter());
     watch.ended(&unit.own);
     outcome
 }
 
-/// One update: elapsed time, timers, `update`, all from one clock reading.
+/// One update: elapsed time, timers, queued listeners if it can have any, `update`, all from one clock reading.
 #[inline]
-fn update(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
-    if begin(unit, site, now, mark)? {
-        run(unit, site, mark)
-    } else {
-        Ok(())
-    }
-}
-
-/// As [`update`], of a unit that may have queued listeners. By itself, so that the hot loop stays as small as it is.
-#[inline(never)]
-fn update_special(
+fn update<const SPECIAL: bool>(
     unit: &mut Unit,
     site: &mut Site<'_>,
     now: u64,
     mark: &Mark,
 ) -> Result<(), Failure> {
-    let goes_on = begin(unit, site, now, mark)?;
-    if goes_on && (!unit.own.is(flag::SPECIAL) || hear_queued(unit, site, mark)?) {
-        run(unit, site, mark)
-    } else {
-        Ok(())
-    }
-}
-
-/// Measures the time and fires the timers. Tells whether the update goes on.
-#[inline]
-fn begin(unit: &mut Unit, site: &mut Site<'_>, now: u64, mark: &Mark) -> Result<bool, Failure> {
     let Unit { system, own } = unit;
     own.elapsed.measure(now, own.timing.interval_micros());
     if own.timers.may_be_due(own.elapsed.now()) {
-        fire(&mut **system, own, site, mark)
-    } else {
-        Ok(true)
+        // A site of its own: this one need not lie in memory where no timer is due.
+        let goes_on = fire(&mut **system, own, site.reborrow(), mark)?;
+        if !goes_on {
+            return Ok(());
+        }
     }
-}
-
-#[inline]
-fn run(unit: &mut Unit, site: &mut Site<'_>, mark: &Mark) -> Result<(), Failure> {
-    let Unit { system, own } = unit;
+    if SPECIAL && own.is(flag::SPECIAL) && !hear_queued(&mut **system, own, site, mark)? {
+        return Ok(());
+    }
     own.updates += 1;
     let mut cx = site.context(own);
     match unit::call_under(mark, || system.update(&mut cx)) {
@@ -292,7 +308,7 @@ fn run(unit: &mut Unit, site: &mut Site<'_>, mark: &Mark) -> Result<(), Failure>
 fn fire(
     system: &mut dyn System,
     own: &mut OwnState,
-    site: &mut Site<'_>,
+    mut site: Site<'_>,
     mark: &Mark,
 ) -> Result<bool, Failure> {
     own.timers.begin();
