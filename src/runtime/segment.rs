@@ -47,7 +47,8 @@ pub(super) struct Segment<'a> {
 
 impl Segment<'_> {
     /// Runs the typed systems from a position on, up to the first that is none, or to `end`. Tells where it ended.
-    /// `number` counts the segments of the pass.
+    /// `number` counts the segments of the pass. By itself, or the hot loop it is called from would make room for it.
+    #[inline(never)]
     pub(super) fn run(
         &mut self,
         number: usize,

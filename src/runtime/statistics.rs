@@ -20,11 +20,17 @@ impl Stopwatch {
     #[inline]
     pub(super) fn ended(&mut self, own: &OwnState) {
         if let Some(before) = &mut self.0 {
-            let now = Instant::now();
-            record(own, now - *before);
-            *before = now;
+            lap(before, own);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn lap(before: &mut Instant, own: &OwnState) {
+    let now = Instant::now();
+    record(own, now - *before);
+    *before = now;
 }
 
 /// Notes how long an update took, if that is asked for.

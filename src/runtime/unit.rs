@@ -222,7 +222,11 @@ pub(crate) fn may_run(own: &mut OwnState, world: &World) -> Result<bool, Failure
     }
 }
 
-#[inline]
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "a tenth of what a unit costs that is not due"
+)]
 pub(crate) fn read_clock(own: &mut OwnState) -> Result<u64, Failure> {
     match own.clock.read() {
         Ok(now) => Ok(now),
