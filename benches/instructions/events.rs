@@ -87,7 +87,7 @@ fn sent_singly_and_read(items: usize) {
 fn scene() -> (Claim, OwnedContainer) {
     let owned = OwnedContainer::new("main").unwrap();
     let mut claim = owned.claim().unwrap();
-    claim.set_clock(&ManualClock::new()).unwrap();
+    claim.set_clock(ManualClock::new()).unwrap();
     (claim, owned)
 }
 
