@@ -5,9 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::manual;
-use ecs::{
-    EventWriter, Events, Own, OwnedContainer, Register, Res, ResMut, Workers, parallel, system,
-};
+use ecs::{EventWriter, Events, Own, OwnedContainer, Res, ResMut, Workers, parallel, system};
 
 struct Sent(u32);
 

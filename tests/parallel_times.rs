@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::manual;
 use common::wait::{Flag, spawn};
-use ecs::{Container, Register, RunStatistics, Workers, parallel, system};
+use ecs::{Container, RunStatistics, Workers, parallel, system};
 
 fn spin(time: Duration) {
     let begin = Instant::now();

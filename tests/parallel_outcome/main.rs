@@ -1,0 +1,53 @@
+//! The outcome of a pass does not tell how many threads there were, nor that there were any: random systems, in random
+//! orders, with random things to reach.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod case;
+mod menu;
+
+use std::sync::atomic::Ordering;
+
+use case::{Case, Way};
+use ecs::Workers;
+
+const CASES: u64 = 120;
+
+#[test]
+fn no_outcome_tells_the_number_of_threads() {
+    let crews = [0, 1, 2, 4, 16].map(|count| Workers::new(count).unwrap());
+    for seed in 0..CASES {
+        let case = Case::new(seed);
+        let expected = case.run(Way::Levels(None));
+        for workers in &crews {
+            let found = case.run(Way::Levels(Some(workers)));
+            // spec: PAR-03, CMD-01, EVT-03
+            assert!(
+                found == expected,
+                "{workers:?}\n{}{expected:#?}\n{found:#?}",
+                case.describe()
+            );
+        }
+    }
+    // Else nothing was shown.
+    assert!(menu::ELSEWHERE.load(Ordering::Relaxed) > 1_000);
+}
+
+#[test]
+fn the_outcome_is_that_of_running_one_by_one() {
+    for seed in 0..2 * CASES {
+        let case = Case::new(seed);
+        let expected = case.run(Way::OneByOne);
+        let found = case.run(Way::Levels(None));
+        // Ids that were given beforehand depend on who was given some at the same time.
+        // spec: PAR-03, CMD-01, EVT-03
+        assert!(
+            found.values == expected.values,
+            "{}{:#?}\n{:#?}",
+            case.describe(),
+            expected.values,
+            found.values
+        );
+    }
+}
