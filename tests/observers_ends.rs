@@ -4,11 +4,12 @@ mod common;
 mod kinds;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{Trace, log_of, manual};
 use ecs::{
-    CommitPoint, Entity, ObserverError, ObserverLimits, On, Phase, Register, UpdateError, World,
-    system,
+    Commands, CommitPoint, Entity, GroupChange, ObserverError, ObserverLimits, On, Phase, Register,
+    UpdateError, Workers, World, parallel, system,
 };
 use kinds::{Health, Speed, Weight};
 
@@ -279,6 +280,63 @@ fn a_container_tells_when_commands_are_applied() {
         line.ends_with("second direct told.3 told.9 asked told.2"),
         "{line}"
     );
+}
+
+#[test]
+fn what_systems_side_by_side_queue_is_told_in_their_order() {
+    let outcome = |workers: usize| {
+        let (container, _clock) = manual("main");
+        let mut claim = container.claim().unwrap();
+        claim.set_workers(&Workers::new(workers).unwrap());
+        claim.context().set_worth_waking(Duration::ZERO);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&told);
+        claim
+            .world()
+            .observe::<Health<true>>(On::Added, move |world, entity, commands| {
+                let Health(n) = world.get::<Health<true>>(entity).unwrap();
+                seen.lock().unwrap().push((*n, entity.index()));
+                commands.remove::<Health<true>>(entity);
+                Ok(())
+            })
+            .unwrap();
+        let healths = claim
+            .world()
+            .register_group::<Health<true>>("healths")
+            .unwrap();
+        let mut passages = healths.reader(claim.world()).unwrap();
+        for n in 0..4_i64 {
+            let spawn = move |mut commands: Commands<'_>| {
+                for m in 0..3 {
+                    commands.spawn(Health::<true>(10 * n + m));
+                }
+            };
+            claim
+                .add_system(parallel(format!("s{n}"), spawn).every_pass())
+                .unwrap();
+        }
+        claim.update().unwrap();
+        claim.update().unwrap();
+        let world = claim.world();
+        let passages: Vec<GroupChange> =
+            std::iter::from_fn(|| passages.next(world).unwrap()).collect();
+        let ids: Vec<u32> = passages
+            .iter()
+            .map(|passage| match passage {
+                GroupChange::Entered(entity) | GroupChange::Left(entity) => entity.index(),
+            })
+            .collect();
+        assert_eq!((ids.len(), healths.len(world).unwrap()), (48, 0));
+        let told = told.lock().unwrap().clone();
+        (told, ids)
+    };
+    let alone = outcome(0);
+    let order: Vec<i64> = alone.0.iter().map(|(n, _)| *n).collect();
+    let pass = [0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32];
+    // spec: EVT-05, GRP-02
+    assert_eq!(order, [pass, pass].concat());
+    assert_eq!(outcome(1), alone);
+    assert_eq!(outcome(3), alone);
 }
 
 #[test]
