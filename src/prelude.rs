@@ -2,6 +2,7 @@
 
 pub use crate::{
     Added, Bundle, Changed, Clock, Commands, CommitPoint, Component, ComponentRegistry, Container,
-    Context, Data, Entity, Manager, ManualClock, Mut, Named, Or, OwnedContainer, Prepared, Query,
-    Register, System, SystemResult, Timer, TypeName, Value, With, Without, World, json, system,
+    Context, Data, Entity, EventWriter, Events, Manager, ManualClock, Matches, Mut, Named, Or, Own,
+    OwnedContainer, Prepared, Query, Register, Res, ResMut, System, SystemResult, Timer, TypeName,
+    Value, With, Without, Workers, World, json, parallel, system,
 };

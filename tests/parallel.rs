@@ -1,8 +1,8 @@
 //! Typed systems: what they can reach, how they run beside each other, and that nobody can tell.
 
+use ecs::Policy;
 use ecs::prelude::*;
-use ecs::{Matches, OwnedContainer, ResMut, Workers, parallel};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 struct Position(i64);
@@ -150,4 +150,66 @@ fn the_pass_is_shown_as_a_graph_with_its_conflicts() {
         ]
     );
     assert_eq!(reached[2], [""; 0]);
+}
+
+#[test]
+fn independent_systems_that_share_nothing_wait_for_nobody() {
+    let container = OwnedContainer::new("main").unwrap();
+    let mut claim = container.claim().unwrap();
+    claim.world().insert_resource(Sum(0));
+    let order: Arc<Mutex<Vec<&str>>> = Arc::default();
+    let note = |name: &'static str| {
+        let order = Arc::clone(&order);
+        move || order.lock().unwrap().push(name)
+    };
+    let alone = note("alone");
+    let first = system("alone", move |_| {
+        alone();
+        Ok(())
+    });
+    claim.add_system(first.every_pass()).unwrap();
+    let touches = note("touches");
+    let touches = parallel("touches", move |_: Res<'_, Sum>| touches());
+    claim
+        .add_system(touches.every_pass().policy(Policy::Independent))
+        .unwrap();
+    let poll = note("poll");
+    let poll = parallel("poll", move |_: Own<'_>| poll());
+    claim
+        .add_system(poll.every_pass().policy(Policy::Independent))
+        .unwrap();
+    let store = note("store");
+    let store = parallel("store", move |_: Own<'_>| store());
+    claim
+        .add_system(store.every_pass().policy(Policy::Storage))
+        .unwrap();
+    for _ in 0..2 {
+        order.lock().unwrap().clear();
+        claim.update().unwrap();
+        // spec: PAR-06
+        assert_eq!(*order.lock().unwrap(), ["poll", "alone", "touches"]);
+    }
+    // spec: PAR-07
+    assert_eq!(
+        claim.context().graph(),
+        r#"digraph "main" {
+  rankdir=LR;
+  "" [shape=box, label="root step"];
+  "alone" [shape=box];
+  "touches" [shape=ellipse];
+  "poll" [shape=ellipse, style=dotted];
+  "store" [shape=cylinder];
+  "" -> "alone";
+  "alone" -> "touches";
+}
+"#
+    );
+    // One that is switched to another policy by replacing it runs in its place again.
+    let poll = note("poll");
+    claim
+        .add_system(parallel("poll", move |_: Own<'_>| poll()).every_pass())
+        .unwrap();
+    order.lock().unwrap().clear();
+    claim.update().unwrap();
+    assert_eq!(*order.lock().unwrap(), ["alone", "touches", "poll"]);
 }

@@ -166,6 +166,11 @@ impl AccessSet {
             || self.conflicts(other).next().is_some()
     }
 
+    /// Whether it reaches nothing but its system's own things.
+    pub(crate) fn is_private(&self) -> bool {
+        self.list.iter().all(|access| access.thing == Thing::Own)
+    }
+
     /// Whether it changes anything in the world.
     pub(crate) fn writes(&self) -> bool {
         self.data().any(|access| access.writes)

@@ -14,6 +14,8 @@ pub(crate) mod filter;
 pub(crate) mod iter;
 pub(crate) mod lent;
 pub(crate) mod mutable;
+#[cfg(feature = "rayon")]
+mod parallel;
 pub(crate) mod prepared;
 pub(crate) mod state;
 mod walk;

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::order::Order;
 use super::own::Own;
+use super::policy::Policy;
 use super::shared::Shared;
 use super::system::SystemResult;
-use super::unit::{OwnState, Unit, flag};
+use super::unit::{OwnState, Slot, Unit, flag};
 use crate::parallel::access::AccessSet;
 use crate::parallel::crew::{Board, Task, Workers};
 use crate::time::Timing;
@@ -29,6 +31,9 @@ pub(crate) struct Beside {
     pub(crate) shuffle: Option<u64>,
     /// By number of the segment in the pass.
     pub(super) plans: Vec<Plan>,
+    /// The independent systems that share nothing with the world; as of this version of the order.
+    pub(super) floating: Vec<u32>,
+    floating_since: u64,
     // Kept for their memory.
     pub(super) slots: Vec<u32>,
     pub(super) chosen: Vec<Chosen>,
@@ -44,11 +49,40 @@ impl Default for Beside {
             board: Arc::new(Board::new()),
             shelf: None,
             plans: Vec::new(),
+            floating: Vec::new(),
+            floating_since: 0,
             slots: Vec::new(),
             chosen: Vec::new(),
             jobs: Vec::new(),
         }
     }
+}
+
+impl Beside {
+    /// Finds the independent systems anew, when the order has changed.
+    #[inline]
+    pub(super) fn find_floating(&mut self, order: &Order, units: &[Slot]) {
+        if self.floating_since != order.version() {
+            self.floating_since = order.version();
+            let units = order
+                .iter()
+                .filter_map(|slot| units.get(slot)?.unit.as_ref());
+            let floating = units.filter(|unit| floats(&unit.own));
+            self.floating.clear();
+            self.floating
+                .extend(floating.map(|unit| unit.own.cold.key.slot));
+        }
+    }
+}
+
+/// Whether a system waits for nobody in the pass: it is independent, and neither world nor commands nor events are among
+/// what it asks for.
+pub(super) fn floats(own: &OwnState) -> bool {
+    let access = own.cold.access.as_ref();
+    own.cold.policy == Policy::Independent
+        && own.cold.condition.is_none()
+        && access.is_some_and(|access| access.is_private())
+        && may_overlap_own(own)
 }
 
 /// The levels of a segment.

@@ -1,10 +1,13 @@
 //! What may overlap and what may not, to look at: conflicts as a list, the whole pass as a picture.
 
+use std::any::TypeId;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::beside::{access_of, may_overlap_own};
+use super::beside::{access_of, floats, may_overlap_own};
+use super::commit::CommitPoint;
 use super::context::Context;
+use super::policy::Policy;
 use super::unit::OwnState;
 use crate::parallel::access::{AccessSet, SystemAccess};
 
@@ -27,6 +30,18 @@ struct Node {
     handle: Arc<str>,
     /// `None`: it may do anything.
     access: Option<AccessSet>,
+    role: Role,
+}
+
+/// What a system is in the picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    System,
+    /// Waits for nobody.
+    Floating,
+    /// Is never updated.
+    Storage,
+    CommitPoint,
 }
 
 impl Node {
@@ -34,7 +49,21 @@ impl Node {
         Self {
             handle: Arc::clone(&own.cold.handle),
             access: may_overlap_own(own).then(|| access_of(own)),
+            role: if own.cold.policy == Policy::Storage {
+                Role::Storage
+            } else if own.cold.of.id == TypeId::of::<CommitPoint>() {
+                Role::CommitPoint
+            } else if floats(own) {
+                Role::Floating
+            } else {
+                Role::System
+            },
         }
+    }
+
+    /// Whether it has a place among the updates.
+    fn has_place(&self) -> bool {
+        matches!(self.role, Role::System | Role::CommitPoint)
     }
 
     /// What keeps the two from overlapping, as text.
@@ -74,7 +103,8 @@ impl Context<'_> {
     pub fn conflicts(&self) -> Vec<Conflict> {
         let nodes = self.nodes();
         let mut conflicts = Vec::new();
-        for segment in nodes.split(|node| node.access.is_none()) {
+        let placed: Vec<&Node> = nodes.iter().filter(|node| node.has_place()).collect();
+        for segment in placed.split(|node| node.access.is_none()) {
             for (at, second) in segment.iter().enumerate() {
                 for first in &segment[..at] {
                     let over = first.over(second);
@@ -93,7 +123,8 @@ impl Context<'_> {
 
     /// One pass as a graph in the language of `GraphViz`: `dot -Tsvg` makes a picture of it.
     ///
-    /// Boxes are systems that run alone, ellipses such as may overlap; a thick arrow is an order that somebody asked for,
+    /// Boxes are systems that run alone, diamonds commit points, ellipses systems that may overlap, dotted ones such as
+    /// wait for nobody, cylinders such as are never updated; a thick arrow is an order that somebody asked for,
     /// a dashed one a conflict with what it is about, a thin one leads to or from what runs alone. A conflict that
     /// follows from others is left out. Same registrations, same text.
     pub fn graph(&self) -> String {
@@ -109,9 +140,12 @@ impl Context<'_> {
         writeln!(text, "  rankdir=LR;")?;
         writeln!(text, "  \"\" [shape=box, label=\"root step\"];")?;
         for node in nodes {
-            let shape = match node.access {
-                None => "box",
-                Some(_) => "ellipse",
+            let shape = match (node.role, &node.access) {
+                (Role::CommitPoint, _) => "diamond",
+                (Role::Storage, _) => "cylinder",
+                (Role::Floating, _) => "ellipse, style=dotted",
+                (Role::System, None) => "box",
+                (Role::System, Some(_)) => "ellipse",
             };
             writeln!(text, "  {} [shape={shape}];", quoted(&node.handle))?;
         }
@@ -120,7 +154,8 @@ impl Context<'_> {
             writeln!(text, "  {first} -> {second} [style=bold];")?;
         }
         let mut alone = String::from("\"\"");
-        let mut rest = nodes;
+        let placed: Vec<&Node> = nodes.iter().filter(|node| node.has_place()).collect();
+        let mut rest = placed.as_slice();
         while !rest.is_empty() {
             let end = rest.iter().position(|node| node.access.is_none());
             let (segment, after) = rest.split_at(end.unwrap_or(rest.len()));
@@ -144,7 +179,7 @@ impl Context<'_> {
         writeln!(text, "}}")
     }
 
-    fn write_conflicts(&self, segment: &[Node], text: &mut String) -> std::fmt::Result {
+    fn write_conflicts(&self, segment: &[&Node], text: &mut String) -> std::fmt::Result {
         let excludes = |first: &Node, second: &Node| match (&first.access, &second.access) {
             (Some(first), Some(second)) => first.excludes(second),
             _ => true,

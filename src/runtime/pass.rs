@@ -149,6 +149,18 @@ impl Body {
         let mut watch = Stopwatch::new(rest.timed);
         let mut next = 0;
         let mut segments = 0;
+        rest.beside.find_floating(&rest.order, units);
+        if !rest.beside.floating.is_empty() {
+            let mut segment = Segment {
+                world,
+                units,
+                rest,
+                shared,
+                mail,
+            };
+            next = segment.run(segments, 0, end)?;
+            segments += 1;
+        }
         while next < end {
             let slot = rest.order.slot(next);
             next += 1;

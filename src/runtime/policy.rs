@@ -7,8 +7,9 @@ pub enum Policy {
     /// It is updated in its place in the order, after the root step.
     #[default]
     Sequential,
-    /// It does not wait for the root step where it does not touch the world; with others it is ordered by what they
-    /// share. As long as nothing runs beside it, it is as a sequential one.
+    /// It waits for nobody as far as that cannot be told: a typed system that asks for nothing but
+    /// [`Own`](crate::Own) runs at the beginning of the updates, beside the first systems that may overlap, wherever it
+    /// stands in the order. One that touches the world is ordered by what it shares, as a sequential one is.
     Independent,
     /// It is initialised and shut down, and never updated: it holds data and has listeners. Its timers do not fire, its
     /// messages wait, and it cannot have queued listeners, which have no place to be called in.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arrangement::{pairs, topological};
-use super::beside::{Chosen, Job, Level, Plan, access_of, may_overlap, run};
+use super::beside::{Chosen, Job, Level, Plan, access_of, floats, may_overlap, run};
 use super::declared::Lender;
 use super::error::{Failure, Phase};
 use super::rest::Rest;
@@ -47,7 +47,8 @@ pub(super) struct Segment<'a> {
 
 impl Segment<'_> {
     /// Runs the typed systems from a position on, up to the first that is none, or to `end`. Tells where it ended.
-    /// `number` counts the segments of the pass. By itself, or the hot loop it is called from would make room for it.
+    /// `number` counts the segments of the pass; the first one takes all independent systems along that share nothing. By
+    /// itself, or the hot loop it is called from would make room for it.
     #[inline(never)]
     pub(super) fn run(
         &mut self,
@@ -57,10 +58,14 @@ impl Segment<'_> {
     ) -> Result<usize, Failure> {
         let mut slots = std::mem::take(&mut self.rest.beside.slots);
         slots.clear();
+        if number == 0 {
+            slots.extend_from_slice(&self.rest.beside.floating);
+        }
         let mut position = first;
         while position < end {
             let slot = self.rest.order.slot(position);
             match self.unit(slot) {
+                Some(unit) if floats(&unit.own) => {}
                 Some(unit) if may_overlap(unit) => slots.push(unit.own.cold.key.slot),
                 Some(_) => break,
                 None => {}
