@@ -151,6 +151,7 @@ impl Body {
         let mut segments = 0;
         rest.beside.find_floating(&rest.order, units);
         if !rest.beside.floating.is_empty() {
+            let mail = rest.mail;
             let mut segment = Segment {
                 world,
                 units,
