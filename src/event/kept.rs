@@ -12,8 +12,10 @@ pub(super) struct Kept<C: IntoIterator + Default>(pub(super) C);
 
 /// Drops values one by one.
 pub(super) fn drop_each<E>(values: impl IntoIterator<Item = E>, panics: &mut FirstPanic) {
-    for value in values {
-        panics.drop_value(value);
+    if mem::needs_drop::<E>() {
+        for value in values {
+            panics.drop_value(value);
+        }
     }
 }
 

@@ -14,9 +14,10 @@
 //! so this log, in its hands. A delivery that finds it shared so does nothing; the next one does.
 
 use std::any::{Any, type_name};
-use std::collections::{VecDeque, vec_deque};
+use std::collections::VecDeque;
 use std::iter::FusedIterator;
 use std::mem;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +27,7 @@ use crate::base::caught::FirstPanic;
 
 pub(crate) struct EventLog<E> {
     incoming: Kept<Vec<E>>,
+    /// In one piece, so that a reader goes through a plain slice.
     delivered: Arc<Kept<VecDeque<E>>>,
     /// The number of the first event of `delivered`.
     first: u64,
@@ -131,11 +133,11 @@ impl<E> EventLog<E> {
         let at = cursor.load(Ordering::Relaxed);
         let from = at.max(self.first);
         let start = offset(from, self.first).map_or(0, |start| start.min(self.delivered.len()));
-        let events = self.delivered.range(start..);
+        let events = self.delivered.as_slices().0.get(start..);
         let end = self.end();
         cursor.store(end, Ordering::Relaxed);
         let iter = EventIter {
-            events,
+            events: events.unwrap_or_default().iter(),
             cursor,
             end,
         };
@@ -260,7 +262,11 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             let memory = Vec::from(mem::take(&mut kept.0));
             kept.0 = mem::replace(&mut self.incoming.0, memory).into();
         } else {
+            // With room for twice as much the ring seldom meets its end, and moving it then costs each event little.
+            let twice = kept.len() + self.incoming.len();
+            kept.reserve(twice);
             kept.extend(self.incoming.drain(..));
+            kept.make_contiguous();
         }
         let stamps = &mut self.stamps;
         if stamps.used {
@@ -300,7 +306,7 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
 /// The events that a reader has not read yet; see [`EventReader::read`](crate::EventReader::read). What is taken from
 /// it is read, what is left when it is dropped is not.
 pub struct EventIter<'a, E> {
-    events: vec_deque::Iter<'a, E>,
+    events: slice::Iter<'a, E>,
     cursor: &'a AtomicU64,
     end: u64,
 }

@@ -13,6 +13,8 @@ use crate::base::hash::TypeMap;
 #[derive(Default)]
 pub(crate) struct EventLogs {
     index: TypeMap<usize>,
+    /// The type that was asked for last: many of one type are sent in a row.
+    last: Option<(TypeId, usize)>,
     logs: Vec<Box<dyn AnyLog>>,
     /// A delivery would find something to do.
     busy: bool,
@@ -48,10 +50,18 @@ impl EventLogs {
 
     #[inline]
     fn number<E: Send + Sync + 'static>(&mut self) -> usize {
-        match self.index.get(&TypeId::of::<E>()) {
+        let id = TypeId::of::<E>();
+        if let Some((last, at)) = self.last
+            && last == id
+        {
+            return at;
+        }
+        let at = match self.index.get(&id) {
             Some(&at) => at,
             None => self.make::<E>(),
-        }
+        };
+        self.last = Some((id, at));
+        at
     }
 
     #[cold]

@@ -8,8 +8,8 @@ use crate::event::LogNumber;
 pub(crate) struct Hearing {
     /// The world in whose logs the listeners stand.
     pub(crate) world: u64,
-    /// The listeners or the systems have changed since the channels were made.
-    pub(crate) stale: bool,
+    /// The order's version that the channels were made for. `None`: listeners have changed since.
+    pub(crate) made_for: Option<u64>,
     pub(crate) channels: Vec<Channel>,
 }
 

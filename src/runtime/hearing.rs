@@ -51,7 +51,7 @@ impl Body {
             return;
         }
         rest.hearing.world = world.id();
-        rest.hearing.stale = true;
+        rest.hearing.made_for = None;
         for unit in units.iter_mut().filter_map(|slot| slot.unit.as_mut()) {
             for listening in &mut unit.own.cold.listeners {
                 listening.move_to(world.events_mut());
@@ -61,9 +61,11 @@ impl Body {
 
     fn make_channels(&mut self) {
         let Self { units, rest, .. } = self;
-        if !std::mem::take(&mut rest.hearing.stale) {
+        let version = Some(rest.order.version());
+        if rest.hearing.made_for == version {
             return;
         }
+        rest.hearing.made_for = version;
         let channels = &mut rest.hearing.channels;
         channels.clear();
         for slot in rest.order.iter() {
@@ -104,15 +106,15 @@ impl Body {
                 .iter()
                 .position(|channel| channel.log == stretch.log);
             for number in stretch.numbers() {
+                let Some(event) = stretch.event(number) else {
+                    break;
+                };
                 // A listener may register and remove systems; that makes new channels in the next pass.
                 let mut next = 0;
                 while let Some(&(key, listener)) =
                     at.and_then(|at| self.rest.hearing.channels.get(at)?.listeners.get(next))
                 {
                     next += 1;
-                    let Some(event) = stretch.event(number) else {
-                        break;
-                    };
                     self.hear_one(key, listener, number, event, shared, &mark)?;
                     if self.is_stopping(shared) || self.world.id() != self.rest.hearing.world {
                         return Ok(());
@@ -241,10 +243,10 @@ pub(crate) fn hear_queued(
             return Ok(true);
         };
         for number in stretch.numbers() {
+            let Some(event) = stretch.event(number) else {
+                break;
+            };
             for listener in 0..own.cold.listeners.len() {
-                let Some(event) = stretch.event(number) else {
-                    break;
-                };
                 let receives = own.cold.listeners.get_mut(listener).is_some_and(|one| {
                     one.queued && one.log == stretch.log && one.receives(number, event)
                 });

@@ -134,7 +134,6 @@ impl Context<'_> {
         let timers = timers_from(parts.timers, now);
         let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
         let policy = parts.policy;
-        self.lent.rest.hearing.stale |= !parts.listeners.is_empty();
         let logs = self.world.events_mut();
         let listeners = parts.listeners.into_iter();
         let listeners: Vec<_> = listeners.map(|listener| listener.register(logs)).collect();
@@ -253,7 +252,6 @@ impl Context<'_> {
             return;
         };
         own.flags |= flag::LEAVING;
-        let listened = !own.cold.listeners.is_empty();
         if replaced {
             own.cold.inbox.close();
             let handle = Arc::clone(&own.cold.handle);
@@ -274,7 +272,6 @@ impl Context<'_> {
                 self.shared.timings.end(&handle);
             }
         }
-        self.lent.rest.hearing.stale |= listened;
         if self.lent.rest.mode == Mode::Idle {
             self.release(key.slot);
         } else {

@@ -69,7 +69,7 @@ impl Context<'_> {
             own.cold.listeners.push(listening);
             own.flags |= if queued { flag::SPECIAL } else { 0 };
         }
-        self.lent.rest.hearing.stale = true;
+        self.lent.rest.hearing.made_for = None;
         Ok(())
     }
 

@@ -241,3 +241,24 @@ fn update_system_hears_what_is_queued_also_when_the_system_is_off() {
     // spec: EVT-02
     assert_eq!(stage.trace.line(), "s.a1 s.a2 s.update");
 }
+
+#[test]
+fn an_explicit_order_is_that_of_the_listeners_too() {
+    let mut stage = Stage::new();
+    for name in ["one", "two", "three"] {
+        stage.add(stage.probe(name).hears());
+    }
+    stage.pass();
+    stage.owned.send_event(A(1));
+    assert_eq!(
+        stage.pass(),
+        "one.a1 two.a1 three.a1 one.update two.update three.update"
+    );
+    stage.claim.context().succeeds("one", "three").unwrap();
+    stage.owned.send_event(A(2));
+    // spec: EVT-02, PAR-05
+    assert_eq!(
+        stage.pass(),
+        "two.a2 three.a2 one.a2 two.update three.update one.update"
+    );
+}
