@@ -395,6 +395,28 @@ fn note(world: &mut World, what: u32) {
 }
 
 #[test]
+fn an_event_is_sent_in_its_place() {
+    let mut world = World::new();
+    let mut reader = world.event_reader::<(Entity, i64)>();
+    let entity = world.spawn(A(1));
+    let mut commands = world.commands();
+    for n in 0..3 {
+        commands.send_event((entity, n));
+        commands.despawn(entity);
+        commands.queue(move |world| world.send_event((entity, 10 + n)));
+        commands.insert(entity, B(n));
+    }
+    world.deliver_events();
+    assert_eq!(reader.read(&world).unwrap().len(), 0);
+    world.apply_commands().unwrap();
+    world.deliver_events();
+    // spec: CMD-01, CMD-04
+    let sent = reader.read(&world).unwrap().map(|event| event.1);
+    assert_eq!(sent.collect::<Vec<_>>(), [0, 10, 1, 11, 2, 12]);
+    assert!(!world.contains(entity));
+}
+
+#[test]
 fn what_a_queued_function_queues_waits_for_the_next_commit() {
     let mut world = World::new();
     world.insert_resource(Vec::<u32>::new());

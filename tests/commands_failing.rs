@@ -224,6 +224,7 @@ fn what_is_never_applied_is_dropped_once() {
     let entity = world.spawn(());
     queue_twelve(&mut world, &ledger, 10, entity);
     assert!(ledger.alive() > 10);
+    world.commands().send_event(ledger.item());
     drop(world);
     // spec: CMD-07
     assert_eq!(ledger.alive(), 0);
@@ -235,6 +236,7 @@ fn what_is_never_applied_is_dropped_once() {
         let captured = ledger.bomb();
         commands.queue(move |_| drop(captured));
         commands.insert_resource(ledger.bomb());
+        commands.send_event(ledger.bomb());
         commands.spawn_named("x", (A(ledger.bomb()), B(ledger.item())));
     }
     let outcome = quietly(|| catch_unwind(AssertUnwindSafe(|| drop(world))));

@@ -14,7 +14,7 @@ use super::contents::Contents;
 use super::error::{CommandError, CommandErrors};
 use super::key::EntityKey;
 use super::operations::{
-    Call, Despawn, Insert, InsertResource, Remove, RemoveResource, Spawn, SpawnNamed,
+    Call, Despawn, Insert, InsertResource, Remove, RemoveResource, SendEvent, Spawn, SpawnNamed,
 };
 use super::queue::{Effect, Failed, Operation, Queue};
 use crate::base::entity::Entity;
@@ -186,6 +186,26 @@ impl<'a> Commands<'a> {
     /// Removes the world's `T` and drops it.
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) {
         self.push(None, RemoveResource::<T>(PhantomData));
+    }
+
+    /// Sends an event, when the commands before it have been applied. See [`World::send_event`].
+    ///
+    /// ```
+    /// struct Died(ecs::Entity);
+    ///
+    /// let mut world = ecs::World::new();
+    /// let wolf = world.spawn(());
+    /// let mut deaths = world.event_reader::<Died>();
+    /// let mut commands = world.commands();
+    /// commands.despawn(wolf);
+    /// commands.send_event(Died(wolf));
+    /// world.apply_commands()?;
+    /// world.deliver_events();
+    /// assert!(deaths.read(&world)?.next().unwrap().0 == wolf);
+    /// # Ok::<(), ecs::BoxError>(())
+    /// ```
+    pub fn send_event<E: Send + Sync + 'static>(&mut self, event: E) {
+        self.push(None, SendEvent(event));
     }
 
     /// Whether the entity will have a `T`, as far as the commands tell that wait here; `None` when they say nothing

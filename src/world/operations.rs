@@ -262,6 +262,26 @@ impl<T: Send + Sync + 'static> Operation<World> for RemoveResource<T> {
     fn discard(self, _: &mut FirstPanic) {}
 }
 
+/// Sends an event.
+pub(super) struct SendEvent<E>(pub(super) E);
+
+impl<E: Send + Sync + 'static> Operation<World> for SendEvent<E> {
+    const VERB: &'static str = "send_event";
+
+    fn subject() -> &'static str {
+        type_name::<E>()
+    }
+
+    fn apply(self, world: &mut World, _: &Step) -> Result<(), StepFault> {
+        world.send_event(self.0);
+        Ok(())
+    }
+
+    fn discard(self, panics: &mut FirstPanic) {
+        panics.drop_value(self.0);
+    }
+}
+
 impl Effect {
     /// Whether the entity has a component of the name and type afterwards, if it lives; `None` where that was decided
     /// before.
