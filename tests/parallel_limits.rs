@@ -2,15 +2,16 @@
 
 mod common;
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use common::wait::{bounded, spawn};
+use common::wait::{Flag, bounded, spawn};
 use common::{Trace, manual, once};
 use ecs::{
-    AccessError, Claim, Component, Context, Entity, Matches, Own, OwnedContainer, ResMut, Value,
-    Workers, json, parallel, system,
+    AccessError, Claim, Component, Container, Context, Entity, Manager, Matches, Own,
+    OwnedContainer, ResMut, StopOutcome, Value, Workers, json, parallel, system,
 };
 
 struct P(i64);
@@ -377,4 +378,81 @@ fn a_world_taken_away_in_mid_pass_is_left_behind() {
         assert_eq!(made.iter().filter(|entity| alive(entity)).count(), 3);
         assert_eq!(claim.world().query::<&Q>().count(), 5);
     }
+}
+
+/// Stops a container when the thread ends that it was kept on.
+struct StopsAtTheEnd(Container);
+
+impl Drop for StopsAtTheEnd {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<StopsAtTheEnd>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn a_worker_that_stops_its_container_at_its_end_does_not_wait_for_itself() {
+    bounded("the worker to end", || {
+        let owned = with_workers(&Workers::new(1).unwrap());
+        let mut claim = owned.claim().unwrap();
+        let together = Arc::new(Barrier::new(2));
+        for n in 0..2 {
+            let (together, container) = (Arc::clone(&together), claim.container().clone());
+            let keeper = parallel(format!("keeper{n}"), move || {
+                together.wait();
+                let thread = std::thread::current();
+                if thread
+                    .name()
+                    .is_some_and(|name| name.starts_with("ecs-worker"))
+                {
+                    KEPT.set(Some(StopsAtTheEnd(container.clone())));
+                }
+            });
+            claim.add_system(keeper.every_pass()).unwrap();
+        }
+        claim.update().unwrap();
+        drop(claim);
+        // The container has the last clone of the workers.
+        // spec: PAR-11
+        drop(owned);
+    });
+}
+
+#[test]
+fn whatever_waits_elsewhere_does_not_wait_on_a_worker() {
+    bounded("the calls of a system", || {
+        let workers = Workers::new(1).unwrap();
+        let manager = Manager::new();
+        let main = manager.container("main").unwrap();
+        main.set_silent();
+        let mut claim = main.claim().unwrap();
+        claim.set_workers(&workers);
+        claim.context().set_worth_waking(Duration::ZERO);
+        let called = Flag::default();
+        for n in 0..2 {
+            let (container, manager) = (main.clone(), manager.reference());
+            let called = called.clone();
+            let asking = parallel(format!("asking{n}"), move || {
+                let thread = std::thread::current();
+                let name = thread.name();
+                if name.is_some_and(|name| name.starts_with("ecs-worker")) {
+                    // spec: PAR-11
+                    assert!(container.defer_ticket(|_| Ok(())).wait().is_err());
+                    assert_eq!(container.stop(), StopOutcome::Requested);
+                    assert_eq!(container.stop_within(Duration::MAX), StopOutcome::Requested);
+                    manager.shutdown();
+                    called.set();
+                } else {
+                    called.wait("the other one to have called");
+                }
+            });
+            claim.add_system(asking.every_pass()).unwrap();
+        }
+        claim.update().unwrap();
+        drop(claim);
+        assert_eq!(main.stop(), StopOutcome::Complete);
+    });
 }

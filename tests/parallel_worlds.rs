@@ -4,15 +4,21 @@ mod common;
 
 use std::time::Duration;
 
-use common::{manual, us};
-use ecs::{Component, ManualClock, Matches, OwnedContainer, Value, Workers, World, json, parallel};
+use common::{Trace, manual, us};
+use ecs::{
+    Added, Changed, Component, ManualClock, Matches, OwnedContainer, ResMut, Storage, Value, With,
+    Without, Workers, World, json, parallel,
+};
 
 macro_rules! kind {
-    ($name:ident) => {
+    ($name:ident $storage:ident) => {
         struct $name(i64);
         impl Component for $name {
             fn type_name() -> &'static str {
                 stringify!($name)
+            }
+            fn storage() -> Storage {
+                Storage::$storage
             }
             fn export(&self) -> Value {
                 json!(self.0)
@@ -20,9 +26,10 @@ macro_rules! kind {
         }
     };
 }
-kind!(A);
-kind!(B);
-kind!(C);
+kind!(A Table);
+kind!(B Table);
+kind!(C Table);
+kind!(S Sparse);
 
 fn stage(workers: usize) -> (OwnedContainer, ManualClock) {
     let (owned, clock) = manual("main");
@@ -86,5 +93,136 @@ fn another_world_is_met_by_systems_that_are_due_at_different_times() {
         // 1, and then three times (n + 1) * 2.
         // spec: PAR-04
         assert_eq!(found, [(None, 4), (Some(3), 22)], "{workers}");
+    }
+}
+
+struct Count(i64);
+
+/// A condition looks at what those before it have written, also one that a system was given later.
+#[test]
+fn a_condition_that_came_later_waits_for_those_who_write() {
+    for workers in [0, 2] {
+        let (owned, _) = stage(workers);
+        let mut claim = owned.claim().unwrap();
+        claim.world().insert_resource(Count(0));
+        let writer = parallel("writer", |mut count: ResMut<'_, Count>| count.0 += 1);
+        claim.add_system(writer.every_pass()).unwrap();
+        let trace = Trace::default();
+        let noted = trace.clone();
+        let asked = parallel("asked", move || noted.add("ran"));
+        claim.add_system(asked.every_pass()).unwrap();
+        claim.update().unwrap();
+        let odd = |world: &World| world.resource::<Count>().unwrap().0 % 2 == 1;
+        claim.context().set_run_condition("asked", odd).unwrap();
+        trace.take();
+        claim.update().unwrap();
+        // spec: PAR-03
+        assert_eq!(trace.line(), "", "the count is 2");
+        claim.update().unwrap();
+        assert_eq!(trace.line(), "ran");
+    }
+}
+
+fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+/// Kinds get ticks, archetypes come and go, between the passes of systems that have lent them before.
+#[test]
+fn ticks_and_archetypes_that_come_between_passes_are_followed() {
+    for workers in [0, 2] {
+        let (owned, _) = stage(workers);
+        let mut claim = owned.claim().unwrap();
+        let trace = Trace::default();
+        let first = claim.world().spawn((A(0), B(0)));
+        let second = claim.world().spawn((A(10), S(0)));
+        let add_a = parallel("a", |mut all: Matches<'_, &mut A, Without<C>>| {
+            all.for_each(|a| a.0 += 1);
+        });
+        claim.add_system(add_a.every_pass()).unwrap();
+        let add_s = parallel("s", |mut all: Matches<'_, (&mut S, Option<&mut B>)>| {
+            for (s, b) in &mut all {
+                s.0 += 1;
+                if let Some(b) = b {
+                    b.0 += 100;
+                }
+            }
+        });
+        claim.add_system(add_s.every_pass()).unwrap();
+        claim.update().unwrap();
+        let noted = trace.clone();
+        let watcher = parallel(
+            "watcher",
+            move |mut a: Matches<'_, &A, Changed<A>>,
+                  mut s: Matches<'_, &S, Changed<S>>,
+                  mut b: Matches<'_, &B, Added<B>>| {
+                let a = sorted(a.iter().map(|a| a.0));
+                let s = sorted(s.iter().map(|s| s.0));
+                let b = sorted(b.iter().map(|b| b.0));
+                noted.add(format!("{a:?} {s:?} {b:?}"));
+            },
+        );
+        claim.add_system(watcher.every_pass()).unwrap();
+        claim.update().unwrap();
+        // The kinds keep ticks from here on; what was there counts as news.
+        assert_eq!(trace.line(), "[2, 12] [2] [0]");
+        claim.world().insert(first, C(0)).unwrap();
+        claim.update().unwrap();
+        assert_eq!(trace.line(), "[13] [3] []");
+        claim.world().remove::<C>(first);
+        claim.world().reclaim();
+        claim.world().insert(second, B(0)).unwrap();
+        claim.world().insert(first, S(50)).unwrap();
+        claim.update().unwrap();
+        assert_eq!(trace.line(), "[3, 14] [4, 51] [100]");
+        claim.world().despawn(second);
+        claim.world().reclaim();
+        claim.update().unwrap();
+        assert_eq!(trace.line(), "[4] [52] []");
+        assert_eq!(claim.world().get::<B>(first).unwrap().0, 200);
+    }
+}
+
+/// A filter on a sparse kind looks into its set: it waits for who writes that, and is waited for.
+#[test]
+fn a_filter_on_a_sparse_kind_conflicts_with_who_writes_it() {
+    let (owned, _) = stage(0);
+    let mut claim = owned.claim().unwrap();
+    let write = parallel("write", |_: Matches<'_, &mut S>| ());
+    claim.add_system(write).unwrap();
+    claim
+        .add_system(parallel("with", |_: Matches<'_, &A, With<S>>| ()))
+        .unwrap();
+    claim
+        .add_system(parallel("without", |_: Matches<'_, &A, Without<S>>| ()))
+        .unwrap();
+    claim
+        .add_system(parallel("table", |_: Matches<'_, &A, With<B>>| ()))
+        .unwrap();
+    let conflicts = claim.context().conflicts();
+    let conflicts: Vec<(&str, &str)> = conflicts
+        .iter()
+        .map(|conflict| (&*conflict.first, &*conflict.second))
+        .collect();
+    // spec: PAR-04
+    assert_eq!(conflicts, [("write", "with"), ("write", "without")]);
+    // Within one system it is refused, in whatever order.
+    let one = parallel(
+        "one",
+        |_: Matches<'_, &mut S>, _: Matches<'_, &A, With<S>>| (),
+    );
+    let other = parallel(
+        "other",
+        |_: Matches<'_, &A, With<S>>, _: Matches<'_, &mut S>| (),
+    );
+    for refused in [claim.add_system(one), claim.add_system(other)] {
+        let refused = refused.unwrap_err().to_string();
+        // spec: PAR-04, PAR-14
+        assert!(
+            refused.contains("writes component \"S\"") && refused.contains("reads component \"S\""),
+            "{refused}"
+        );
     }
 }

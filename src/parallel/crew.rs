@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use crate::base::lock::{Condvar, Mutex, thread};
+use crate::base::user::Mark;
 
 /// Something to be run once, on any thread.
 pub(crate) trait Task: Send {
@@ -196,7 +197,11 @@ impl Workers {
         for number in 1..=count {
             let post = Arc::clone(&crew.post);
             let thread = thread::Builder::new().name(format!("ecs-worker-{number}"));
-            crew.threads.push(thread.spawn(move || post.serve())?);
+            crew.threads.push(thread.spawn(move || {
+                // Also what the thread's locals do at its end is container code: who drops the workers waits for that.
+                Mark::enter().stay();
+                post.serve();
+            })?);
         }
         Ok(Self {
             crew: Arc::new(crew),
