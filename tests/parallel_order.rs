@@ -3,11 +3,12 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use common::{Trace, manual, once};
 use ecs::{
-    Claim, Component, Context, Matches, Register, System, SystemError, SystemResult, Value, json,
-    parallel, system,
+    Claim, Component, Context, Matches, Register, System, SystemError, SystemResult, Value,
+    Workers, json, parallel, system,
 };
 
 struct P(i64);
@@ -352,4 +353,35 @@ fn a_replacement_inherits_the_wishes_and_who_comes_after_a_removal_does_not() {
     assert_eq!(order(&mut claim), ["c", "replacer", "a", "b"]);
     claim.context().precedes("b", "c").unwrap();
     assert_eq!(order(&mut claim), ["replacer", "a", "b", "c"]);
+}
+
+/// Without the wish the last one would not wait for anybody, and run before the second.
+#[test]
+fn who_was_ordered_waits_although_nothing_conflicts() {
+    for workers in [0, 2] {
+        let (owned, _) = manual("main");
+        let mut claim = owned.claim().unwrap();
+        claim.set_workers(&Workers::new(workers).unwrap());
+        claim.context().set_worth_waking(Duration::ZERO);
+        claim.world().spawn(P(0));
+        let trace = Trace::default();
+        let note = |name: &'static str| {
+            let trace = trace.clone();
+            move || trace.add(name)
+        };
+        let (first, second) = (note("first"), note("second"));
+        let first = parallel("first", move |_: Matches<'_, &mut P>| first());
+        let second = parallel("second", move |_: Matches<'_, &P>| second());
+        claim.add_system(first.every_pass()).unwrap();
+        claim.add_system(second.every_pass()).unwrap();
+        claim
+            .add_system(parallel("third", note("third")).every_pass())
+            .unwrap();
+        claim.context().precedes("second", "third").unwrap();
+        for _ in 0..20 {
+            claim.update().unwrap();
+            // spec: PAR-05
+            assert_eq!(trace.line(), "first second third");
+        }
+    }
 }
