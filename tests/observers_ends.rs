@@ -340,6 +340,31 @@ fn what_systems_side_by_side_queue_is_told_in_their_order() {
 }
 
 #[test]
+fn many_failures_are_counted_in_the_log() {
+    let (container, _clock) = manual("main");
+    let log = log_of(&container);
+    let mut claim = container.claim().unwrap();
+    claim
+        .world()
+        .observe::<Health<false>>(On::Added, |_, _, _| Err("never".into()))
+        .unwrap();
+    let told = Told::default();
+    told.observe::<Health<false>>(claim.world());
+    _ = claim.world().spawn_batch((0..100).map(Health::<false>));
+    assert!(claim.update().is_err());
+    let lines = log.take();
+    // spec: EVT-05
+    assert_eq!(lines.len(), 65, "{lines:?}");
+    assert!(
+        lines[64].ends_with("36 more observers failed"),
+        "{}",
+        lines[64]
+    );
+    assert_eq!(told.after(claim.world()).len(), 100);
+    assert!(claim.update().is_ok(), "each is told once");
+}
+
+#[test]
 fn an_observer_that_fails_is_a_failure_of_the_pass() {
     let (container, _clock) = manual("main");
     let log = log_of(&container);

@@ -159,7 +159,8 @@ impl World {
     /// # Errors
     /// [`ObserverErrors`]: an observer failed, a command of one failed, or there is [no end](ObserverError::Endless) to
     /// it: more rounds or changes than the [limits](ObserverLimits) allow. Then the changes of the last round have
-    /// happened, but are told to nobody; the world is as valid as ever.
+    /// happened, but are told to nobody, and what functions queued in it waits as commands of the world; the world is as
+    /// valid as ever.
     ///
     /// ```
     /// # use ecs::{Component, ObserverError, On, Value, World, json};

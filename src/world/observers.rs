@@ -24,7 +24,7 @@ use crate::store::reserve::Reserve;
 pub struct ObserverKey {
     pub(super) world: u64,
     number: u32,
-    /// The number of the first change that it is told; no two observers of one place have the same.
+    /// Tells it from others that had the number.
     serial: u64,
 }
 
