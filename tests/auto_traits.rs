@@ -24,6 +24,16 @@ impl System for Idle {
     }
 }
 
+struct Side;
+
+impl ParallelSystem for Side {
+    type Params = ();
+
+    fn update(&mut self, (): ()) -> SystemResult {
+        Ok(())
+    }
+}
+
 struct Name;
 
 impl TypeName for Name {
@@ -83,6 +93,7 @@ fn what_any_thread_may_do_is_on_types_to_give_away() {
     shared::<ManualClock>();
     shared::<ComponentRegistry>();
     shared::<Failure>();
+    shared::<Workers>();
 }
 
 #[test]
@@ -100,6 +111,7 @@ fn owners_and_exclusive_access_move_between_threads() {
     send::<Timer>();
     send::<Listener>();
     send_sync::<CommitPoint>();
+    send::<Typed<Side>>();
 }
 
 #[test]
@@ -157,6 +169,7 @@ fn values_and_errors_go_anywhere() {
     error::<MessageError>();
     error::<ObserverError>();
     error::<ObserverErrors>();
+    error::<ParamFault>();
     error::<ParseUuidError>();
     error::<QueryError>();
     error::<SendError>();
@@ -182,6 +195,9 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     send_sync::<ObserverKey>();
     send_sync::<ObserverLimits>();
     send_sync::<On>();
+    send_sync::<SystemAccess>();
+    send_sync::<Conflict>();
+    send_sync::<RunStatistics>();
     send_sync::<ResourceReader<u8>>();
     send_sync::<EventReader<Health>>();
     send_sync::<EventIter<'_, Health>>();
@@ -201,6 +217,11 @@ fn what_is_borrowed_from_a_world_is_shared_like_what_it_lends() {
     send::<EntityHandle<'_>>();
     send::<SpawnedEntities<'_>>();
     send::<NamedComponents<'_>>();
+    send::<Res<'_, u8>>();
+    send::<ResMut<'_, u8>>();
+    send::<Events<'_, Health>>();
+    send::<EventWriter<'_, Health>>();
+    send::<Matches<'_, &mut Health>>();
 }
 
 /// Container code that takes everything in its hands as what it is.
@@ -272,7 +293,11 @@ fn no_public_type_is_left_out() {
         "EntityKey",
         "Filter",
         "GroupKinds",
+        "IntoResult",
         "IntoRegistration",
+        "ParallelSystem",
+        "Param",
+        "ParamFunction",
         "Query",
         "ReadOnlyQuery",
         "Register",
