@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::DEFAULT_EVENT_LIMIT;
 use super::kept::{Kept, drop_each};
+use super::stamps::Stamps;
 use crate::base::caught::FirstPanic;
 
 pub(crate) struct EventLog<E> {
@@ -36,8 +37,7 @@ pub(crate) struct EventLog<E> {
     limit: usize,
     /// Somebody lost events by the limit, which was not told yet.
     overflowed: Overflow,
-    /// The places of the events among those of all types, for listeners: they hear all types in the order sent. Empty
-    /// while nobody listens; readers do not pay for it.
+    /// The places of the events among those of all types: listeners hear all types in the order sent.
     stamps: Stamps,
 }
 
@@ -52,14 +52,6 @@ enum Overflow {
     Never,
     News,
     Told,
-}
-
-#[derive(Default)]
-struct Stamps {
-    used: bool,
-    incoming: Vec<u64>,
-    /// Those of the last events delivered.
-    delivered: VecDeque<u64>,
 }
 
 impl<E> Default for EventLog<E> {
@@ -81,22 +73,22 @@ fn offset(number: u64, first: u64) -> Option<usize> {
 }
 
 impl<E> EventLog<E> {
-    /// `sent` counts the events of all types that were stamped.
+    /// `sent` counts the events of all types.
     #[inline]
     pub(super) fn push(&mut self, event: E, sent: &mut u64) {
-        if self.stamps.used {
-            *sent += 1;
-            self.stamps.incoming.push(*sent);
-        }
+        self.stamps.send(self.incoming.len() as u64, 1, sent);
         self.incoming.push(event);
     }
 
     #[inline]
     pub(super) fn extend(&mut self, events: impl IntoIterator<Item = E>, sent: &mut u64) {
         // The stamps follow also when the user's iterator panics half-way.
-        let mut follow = Follow { log: self, sent };
+        let follow = Follow {
+            before: self.incoming.len(),
+            log: self,
+            sent,
+        };
         follow.log.incoming.extend(events);
-        follow.stamp();
     }
 
     fn end(&self) -> u64 {
@@ -108,16 +100,13 @@ impl<E> EventLog<E> {
     }
 
     /// A cursor of a new reader, which sees what is delivered from now on.
-    pub(super) fn subscribe(&mut self, listens: bool, sent: u64) -> Arc<AtomicU64> {
+    pub(super) fn subscribe(&mut self, listens: bool) -> Arc<AtomicU64> {
         // Before the list grows is the moment to ask who is left.
         if self.cursors.len() == self.cursors.capacity() {
             self.cursors
                 .retain(|cursor| Arc::strong_count(&cursor.at) > 1);
         }
-        if listens && !self.stamps.used {
-            self.stamps.used = true;
-            self.stamps.incoming.resize(self.incoming.len(), sent);
-        }
+        self.stamps.used |= listens;
         let at = Arc::new(AtomicU64::new(self.end()));
         self.cursors.push(Cursor {
             at: Arc::clone(&at),
@@ -157,36 +146,26 @@ impl<E> EventLog<E> {
             }
             lives
         });
-        if !listens && self.stamps.used {
-            self.stamps = Stamps::default();
-        }
+        self.stamps.used = listens;
         slowest
     }
 }
 
-/// Stamps what has come in, at the latest when it is dropped.
+/// Stamps what has come in, when it is dropped.
 struct Follow<'a, E> {
     log: &'a mut EventLog<E>,
+    before: usize,
     sent: &'a mut u64,
 }
 
-impl<E> Follow<'_, E> {
-    fn stamp(&mut self) {
-        let EventLog {
-            stamps, incoming, ..
-        } = &mut *self.log;
-        if stamps.used {
-            while stamps.incoming.len() < incoming.len() {
-                *self.sent += 1;
-                stamps.incoming.push(*self.sent);
-            }
-        }
-    }
-}
-
 impl<E> Drop for Follow<'_, E> {
+    #[inline]
     fn drop(&mut self) {
-        self.stamp();
+        let count = self.log.incoming.len() - self.before;
+        if count > 0 {
+            let stamps = &mut self.log.stamps;
+            stamps.send(self.before as u64, count as u64, self.sent);
+        }
     }
 }
 
@@ -196,8 +175,8 @@ pub(super) trait AnyLog: Any + Send + Sync {
     fn deliver(&mut self, panics: &mut FirstPanic) -> Delivered;
     /// The numbers of the events that are readable.
     fn numbers(&self) -> (u64, u64);
-    /// The place of an event among those of all types; the first for one from before anybody listened.
-    fn stamp(&self, number: u64) -> u64;
+    /// See [`Stamps::of`].
+    fn stamp(&self, number: u64) -> (u64, Option<u64>);
     fn batch(&self) -> Arc<dyn Batch>;
     /// The type's name, once, when readers have missed events.
     fn take_overflow(&mut self) -> Option<(&'static str, usize)>;
@@ -249,6 +228,7 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             }
         }
         self.first += forgotten as u64;
+        self.stamps.deliver(self.first, end);
         if slowest.is_none() {
             self.first += self.incoming.len() as u64;
             drop_each(kept.drain(..), panics);
@@ -268,12 +248,6 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
             kept.extend(self.incoming.drain(..));
             kept.make_contiguous();
         }
-        let stamps = &mut self.stamps;
-        if stamps.used {
-            stamps.delivered.extend(stamps.incoming.drain(..));
-            let surplus = stamps.delivered.len().saturating_sub(kept.len());
-            stamps.delivered.drain(..surplus);
-        }
         delivered.keeps = !kept.is_empty();
         delivered
     }
@@ -282,12 +256,8 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
         (self.first, self.end())
     }
 
-    fn stamp(&self, number: u64) -> u64 {
-        let first = self.end() - self.stamps.delivered.len() as u64;
-        offset(number, first)
-            .and_then(|at| self.stamps.delivered.get(at))
-            .copied()
-            .unwrap_or(0)
+    fn stamp(&self, number: u64) -> (u64, Option<u64>) {
+        self.stamps.of(number)
     }
 
     fn batch(&self) -> Arc<dyn Batch> {

@@ -18,7 +18,7 @@ pub(crate) struct EventLogs {
     logs: Vec<Box<dyn AnyLog>>,
     /// A delivery would find something to do.
     busy: bool,
-    /// How many events were stamped: the number of the last one among those of all types.
+    /// How many events were sent.
     sent: u64,
     /// Some reader has missed events, which was not told yet.
     overflowed: bool,
@@ -98,17 +98,13 @@ impl EventLogs {
     }
 
     pub(crate) fn subscribe<E: Send + Sync + 'static>(&mut self) -> Arc<AtomicU64> {
-        let (log, sent) = self.log_mut::<E>();
-        let sent = *sent;
-        log.subscribe(false, sent)
+        self.log_mut::<E>().0.subscribe(false)
     }
 
-    /// A place of a listener. What is sent from now on is put in the order of all types.
+    /// A place of a listener.
     pub(crate) fn listen<E: Send + Sync + 'static>(&mut self) -> (LogNumber, Arc<AtomicU64>) {
         let number = self.number::<E>();
-        let (log, sent) = self.log_mut::<E>();
-        let sent = *sent;
-        (LogNumber(number), log.subscribe(true, sent))
+        (LogNumber(number), self.log_mut::<E>().0.subscribe(true))
     }
 
     /// The numbers of the events of a log that are readable: the first, and the one after the last.
@@ -116,9 +112,11 @@ impl EventLogs {
         self.logs.get(log.0).map_or((0, 0), |log| log.numbers())
     }
 
-    /// The place of an event among those of all types.
-    pub(crate) fn stamp(&self, log: LogNumber, number: u64) -> u64 {
-        self.logs.get(log.0).map_or(0, |log| log.stamp(number))
+    /// The place of an event among those of all types, and the number of the first event after it in its log that does
+    /// not follow at once, if there is one.
+    pub(crate) fn stamp(&self, log: LogNumber, number: u64) -> (u64, Option<u64>) {
+        let log = self.logs.get(log.0);
+        log.map_or((0, None), |log| log.stamp(number))
     }
 
     /// The readable events of a log, which stay as they are while the batch is kept.

@@ -7,6 +7,7 @@ mod kept;
 mod log;
 mod logs;
 mod named;
+mod stamps;
 
 #[allow(
     unused_imports,

@@ -277,7 +277,7 @@ impl Listening {
     }
 }
 
-/// Consecutive events of one log, which come before all events of other logs that are to be heard.
+/// Events of one log that were sent in a row, before all others that are to be heard.
 pub(crate) struct Stretch {
     pub(crate) log: LogNumber,
     from: u64,
@@ -301,36 +301,18 @@ impl Stretch {
         candidates: impl Iterator<Item = (LogNumber, u64, u64)>,
     ) -> Option<Self> {
         let mut best: Option<(u64, LogNumber, u64, u64)> = None;
-        // The place of the first event of another log.
-        let mut bound = u64::MAX;
         for (log, from, to) in candidates {
             // A delivery that a listener has asked for may have dropped events beyond the limit.
             let from = from.max(logs.readable(log).0);
             if from >= to {
                 continue;
             }
-            let stamp = logs.stamp(log, from);
-            match &mut best {
-                Some((least, of, start, end)) if *of == log => {
-                    // Listeners of one log that stand at different places.
-                    *least = stamp.min(*least);
-                    *start = from.min(*start);
-                    *end = to.max(*end);
-                }
-                Some((least, ..)) if stamp >= *least => bound = bound.min(stamp),
-                _ => {
-                    if let Some((least, ..)) = best {
-                        bound = bound.min(least);
-                    }
-                    best = Some((stamp, log, from, to));
-                }
+            let (stamp, run) = logs.stamp(log, from);
+            if best.is_none_or(|(least, ..)| stamp < least) {
+                best = Some((stamp, log, from, run.unwrap_or(to).min(to)));
             }
         }
-        let (_, log, from, end) = best?;
-        let mut to = if bound == u64::MAX { end } else { from + 1 };
-        while to < end && logs.stamp(log, to) < bound {
-            to += 1;
-        }
+        let (_, log, from, to) = best?;
         Some(Self {
             log,
             from,
