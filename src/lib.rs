@@ -1,4 +1,6 @@
 #![doc = include_str!("guide.md")]
+#![doc = include_str!("guide/parallel.md")]
+#![doc = include_str!("guide/invaders.svg")]
 
 mod base;
 mod event;

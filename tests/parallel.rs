@@ -213,3 +213,18 @@ fn independent_systems_that_share_nothing_wait_for_nobody() {
     claim.update().unwrap();
     assert_eq!(*order.lock().unwrap(), ["alone", "touches", "poll"]);
 }
+
+#[test]
+fn a_conflict_between_systems_that_others_put_in_order_is_not_listed() {
+    let container = OwnedContainer::new("main").unwrap();
+    let mut claim = container.claim().unwrap();
+    let write = |_: Matches<'_, &mut Position>| ();
+    claim.add_system(parallel("first", write)).unwrap();
+    let between = parallel("between", |_: Matches<'_, &Velocity>| ());
+    claim.add_system(between.succeeds("first")).unwrap();
+    claim.add_system(parallel("last", write)).unwrap();
+    assert_eq!(claim.context().conflicts().len(), 1);
+    claim.context().succeeds("last", "between").unwrap();
+    assert_eq!(claim.context().conflicts(), []);
+    assert!(!claim.context().graph().contains("dashed"));
+}

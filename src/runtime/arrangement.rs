@@ -47,6 +47,11 @@ impl Arrangement {
         wishes.map(|wish| &wish.second)
     }
 
+    /// Whether somebody has put one system before another, at once or by way of others.
+    pub(crate) fn orders(&self, first: &Arc<str>, second: &Arc<str>) -> bool {
+        self.path(first, second).is_some()
+    }
+
     /// The way from one system to another along the wishes.
     fn path(&self, from: &Arc<str>, to: &Arc<str>) -> Option<Vec<Arc<str>>> {
         let mut came_from: AHashMap<&Arc<str>, &Arc<str>> = AHashMap::new();

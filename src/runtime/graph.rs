@@ -204,8 +204,8 @@ impl Context<'_> {
     }
 
     fn is_wished(&self, first: &Node, second: &Node) -> bool {
-        let mut wishes = self.lent.rest.arrangement.wishes.iter();
-        wishes.any(|wish| wish.first == first.handle && wish.second == second.handle)
+        let arrangement = &self.lent.rest.arrangement;
+        arrangement.orders(&first.handle, &second.handle)
     }
 }
 
