@@ -456,3 +456,40 @@ fn whatever_waits_elsewhere_does_not_wait_on_a_worker() {
         assert_eq!(main.stop(), StopOutcome::Complete);
     });
 }
+
+/// The names of the threads of this process, as the system shows them.
+#[cfg(target_os = "linux")]
+fn threads() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| {
+        let name = std::fs::read_to_string(task.unwrap().path().join("comm"));
+        Some(name.ok()?.trim().to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_worker_survives_its_crew() {
+    // More than anybody else here has.
+    const MANY: usize = 99;
+    let last = format!("ecs-worker-{MANY}");
+    let workers = Workers::new(MANY).unwrap();
+    let owned = with_workers(&workers);
+    let together = Arc::new(Barrier::new(2));
+    for n in 0..2 {
+        let together = Arc::clone(&together);
+        let new = parallel(format!("s{n}"), move || {
+            together.wait();
+        });
+        owned.claim().unwrap().add_system(new.every_pass()).unwrap();
+    }
+    owned.update().unwrap();
+    drop(workers);
+    owned.update().unwrap();
+    // A thread names itself when it begins, and leaves the list a moment after it was joined.
+    common::wait::until("all threads to begin", || threads().contains(&last));
+    drop(owned);
+    // spec: PAR-11
+    common::wait::until("the threads to be gone", || !threads().contains(&last));
+}

@@ -13,6 +13,8 @@ use ecs::{
 use crate::case::Spec;
 
 type SparseKinds<'a, 'e> = Matches<'a, (Entity, Option<&'e S>, Option<&'e T>), With<C>>;
+type Rewritten<'a, 'e> =
+    Matches<'a, (&'e mut C, &'e A, Option<&'e mut T>), Or<(Changed<A>, Changed<C>)>>;
 type Touched<'a, 'e> = Matches<'a, &'e mut B, Or<(With<T>, Changed<C>)>>;
 
 macro_rules! kinds {
@@ -288,8 +290,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
         21 => put(
             claim,
             spec,
-            move |mut some: Matches<'_, (&mut C, &A, Option<&mut T>), Changed<A>>,
-                  known: Res<'_, Known>| {
+            move |mut some: Rewritten<'_, '_>, known: Res<'_, Known>| {
                 note_thread();
                 for entity in &known.0 {
                     if let Ok((c, a, t)) = some.get_mut(*entity) {
