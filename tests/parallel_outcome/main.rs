@@ -5,6 +5,7 @@
 mod common;
 
 mod case;
+mod loops;
 mod menu;
 
 use std::sync::atomic::Ordering;

@@ -5,17 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ecs::{
-    Added, Changed, Claim, Commands, Component, Context, Entity, EventWriter, Events, Matches, Mut,
-    Or, Own, ParamFunction, Res, ResMut, Storage, Value, With, Without, World, json, parallel,
-    system,
+    Changed, Claim, Commands, Component, Context, Entity, EventWriter, Events, Matches, Or, Own,
+    ParamFunction, Res, ResMut, Storage, Value, With, Without, World, json, parallel, system,
 };
 
 use crate::case::Spec;
+use crate::loops::{self, LOOPS};
 
 type SparseKinds<'a, 'e> = Matches<'a, (Entity, Option<&'e S>, Option<&'e T>), With<C>>;
 type Rewritten<'a, 'e> =
     Matches<'a, (&'e mut C, &'e A, Option<&'e mut T>), Or<(Changed<A>, Changed<C>)>>;
-type Touched<'a, 'e> = Matches<'a, &'e mut B, Or<(With<T>, Changed<C>)>>;
 
 macro_rules! kinds {
     ($($name:ident $storage:ident),*) => {$(
@@ -53,11 +52,11 @@ pub(crate) struct Second(i64);
 /// How many updates ran on worker threads.
 pub(crate) static ELSEWHERE: AtomicUsize = AtomicUsize::new(0);
 
-fn mix(value: &mut i64, other: i64, k: i64) {
+pub(crate) fn mix(value: &mut i64, other: i64, k: i64) {
     *value = (*value * 31 + other * 7 + k).rem_euclid(1_000_003);
 }
 
-fn note_thread() {
+pub(crate) fn note_thread() {
     let thread = std::thread::current();
     if thread
         .name()
@@ -80,7 +79,7 @@ fn put<M: 'static>(claim: &mut Claim, spec: &Spec, function: impl ParamFunction<
 }
 
 /// A condition that looks at what many systems write.
-fn holds(k: i64) -> impl FnMut(&World) -> bool + Send + 'static {
+pub(crate) fn holds(k: i64) -> impl FnMut(&World) -> bool + Send + 'static {
     move |world| {
         let sum = world.resource::<Sum>().map_or(0, |sum| sum.0);
         let known = world.resource::<Known>().unwrap();
@@ -90,79 +89,36 @@ fn holds(k: i64) -> impl FnMut(&World) -> bool + Send + 'static {
 }
 
 /// How many kinds of systems there are: typed ones, and all.
-pub(crate) const TYPED: usize = 24;
+pub(crate) const TYPED: usize = LOOPS + 15;
 pub(crate) const ALL: usize = TYPED + 6;
 
 #[expect(clippy::too_many_lines, reason = "a list")]
 pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
     let k = spec.k;
-    match spec.kind {
-        0 => put(claim, spec, move |mut all: Matches<'_, (&mut A, &B)>| {
-            note_thread();
-            all.for_each(|(a, b)| mix(&mut a.0, b.0, k));
-        }),
-        1 => put(
-            claim,
-            spec,
-            move |mut all: Matches<'_, (&mut B, Option<&C>)>| {
-                note_thread();
-                for (b, c) in &mut all {
-                    mix(&mut b.0, c.map_or(3, |c| c.0), k);
-                }
-            },
-        ),
-        2 => put(claim, spec, move |mut all: Matches<'_, (&mut C, &S)>| {
-            note_thread();
-            all.for_each(|(c, s)| mix(&mut c.0, s.0, k));
-        }),
-        3 => put(claim, spec, move |mut all: Matches<'_, (&mut S, &A)>| {
-            all.for_each(|(s, a)| mix(&mut s.0, a.0, k));
-        }),
-        4 => put(
-            claim,
-            spec,
-            move |mut all: Matches<'_, Mut<'_, D>, Changed<A>>| {
-                note_thread();
-                for mut d in &mut all {
-                    if d.0 % 2 == 0 {
-                        mix(&mut d.0, 1, k);
-                    } else {
-                        d.bypass().0 += 1;
-                    }
-                }
-            },
-        ),
-        5 => put(
-            claim,
-            spec,
-            move |mut all: Matches<'_, &mut D, Changed<B>>| {
-                all.for_each(|d| mix(&mut d.0, 2, k));
-            },
-        ),
-        6 => put(claim, spec, move |mut all: Matches<'_, &mut T, With<S>>| {
-            note_thread();
-            all.for_each(|t| mix(&mut t.0, 3, k));
-        }),
-        7 => put(
+    if spec.kind < LOOPS {
+        return loops::add(claim, spec);
+    }
+    match spec.kind - LOOPS {
+        0 => put(
             claim,
             spec,
             move |mut all: Matches<'_, &A, Without<T>>, mut sum: ResMut<'_, Sum>| {
                 all.for_each(|a| mix(&mut sum.0, a.0, k));
             },
         ),
-        8 => put(
+        1 => put(
             claim,
             spec,
             move |sum: Res<'_, Sum>, mut all: Matches<'_, &mut B>| {
                 all.for_each(|b| mix(&mut b.0, sum.0, k));
             },
         ),
-        9 => put(
+        2 => put(
             claim,
             spec,
             move |sum: Res<'_, Sum>, mut other: ResMut<'_, Other>| mix(&mut other.0, sum.0, k),
         ),
-        10 => put(
+        3 => put(
             claim,
             spec,
             move |mut all: Matches<'_, &A>, mut commands: Commands<'_>| {
@@ -183,7 +139,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        11 => put(
+        4 => put(
             claim,
             spec,
             move |mut all: Matches<'_, (Entity, &A, Option<&Id>)>, mut commands: Commands<'_>| {
@@ -196,7 +152,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        12 => put(
+        5 => put(
             claim,
             spec,
             move |mut all: Matches<'_, (Entity, &C, Option<&B>)>, mut commands: Commands<'_>| {
@@ -210,7 +166,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        13 => put(
+        6 => put(
             claim,
             spec,
             move |mut all: SparseKinds<'_, '_>, mut commands: Commands<'_>| {
@@ -225,7 +181,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        14 => put(
+        7 => put(
             claim,
             spec,
             move |mut all: Matches<'_, &A>, mut sent: EventWriter<'_, First>| {
@@ -234,7 +190,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        15 => put(
+        8 => put(
             claim,
             spec,
             move |mut events: Events<'_, First>, mut heard: ResMut<'_, Heard>| {
@@ -243,7 +199,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        16 => put(
+        9 => put(
             claim,
             spec,
             move |mut events: Events<'_, First>, mut sent: EventWriter<'_, Second>| {
@@ -253,7 +209,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 }
             },
         ),
-        17 => put(
+        10 => put(
             claim,
             spec,
             move |this: Own<'_>, mut events: Events<'_, Second>, mut all: Matches<'_, &B>| {
@@ -265,19 +221,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 this.send_event(First(seen % 1000));
             },
         ),
-        18 => put(
-            claim,
-            spec,
-            move |mut all: Matches<'_, &mut A, Added<S>>| {
-                note_thread();
-                all.for_each(|a| mix(&mut a.0, 5, k));
-            },
-        ),
-        19 => put(claim, spec, move |mut all: Touched<'_, '_>| {
-            note_thread();
-            all.for_each(|b| mix(&mut b.0, 6, k));
-        }),
-        20 => put(
+        11 => put(
             claim,
             spec,
             move |mut some: Matches<'_, &mut A, With<T>>,
@@ -287,7 +231,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 some.for_each(|a| mix(&mut a.0, sum, k));
             },
         ),
-        21 => put(
+        12 => put(
             claim,
             spec,
             move |mut some: Rewritten<'_, '_>, known: Res<'_, Known>| {
@@ -303,7 +247,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 some.for_each(|(c, ..)| c.0 += 1);
             },
         ),
-        22 => put(
+        13 => put(
             claim,
             spec,
             move |mut all: Matches<'_, (&mut D, Option<&A>)>| {
@@ -318,7 +262,7 @@ pub(crate) fn add(claim: &mut Claim, spec: &Spec) {
                 });
             },
         ),
-        23 => put(
+        14 => put(
             claim,
             spec,
             move |maybe: Option<ResMut<'_, Maybe>>, mut commands: Commands<'_>| match maybe {
