@@ -1,5 +1,7 @@
 //! What fails, what is refused, what is missed; and policies.
 
+use std::sync::Arc;
+
 use super::*;
 
 #[test]
@@ -199,4 +201,46 @@ fn a_listener_that_lags_for_ever_loses_the_oldest_and_that_is_logged_once() {
             "warning: events of type events_listeners::A are sent faster than they are read: only the last 10 are kept"
         ]
     );
+}
+
+#[test]
+fn events_of_a_container_live_no_longer_than_somebody_wants_them() {
+    struct Held(Arc<()>);
+    let (mut stage, alive) = (Stage::new(), Arc::new(()));
+    let holder = || Held(Arc::clone(&alive));
+    stage.add(stage.probe("ear").hears());
+    stage.pass();
+    for round in 0..1_000 {
+        for _ in 0..50 {
+            stage.owned.send_event(holder());
+            stage.claim.context().send_event(holder());
+        }
+        // spec: EVT-04
+        assert_eq!(Arc::strong_count(&alive), 101, "round {round}");
+        stage.pass();
+        // spec: EVT-04
+        assert_eq!(Arc::strong_count(&alive), 1, "nobody wants them");
+    }
+    let ear = Listener::to::<Held>(|_, _| Ok(()));
+    stage.claim.context().add_listener("ear", ear).unwrap();
+    let queued = Listener::to::<Held>(|_, _| Ok(())).queued();
+    stage.claim.context().add_listener("ear", queued).unwrap();
+    for round in 0..100_000 {
+        stage.owned.send_event(holder());
+        assert_eq!(stage.pass(), "ear.update");
+        // spec: EVT-04
+        assert!(Arc::strong_count(&alive) <= 3, "round {round}");
+    }
+    stage.claim.remove_system("ear");
+    stage.claim.update().unwrap();
+    // spec: EVT-04
+    assert_eq!(Arc::strong_count(&alive), 1);
+    // What waits at a stop is dropped with what holds it.
+    stage.owned.send_event(holder());
+    let Stage { claim, owned, .. } = stage;
+    drop(claim);
+    owned.stop();
+    // spec: EVT-06
+    assert!(!owned.send_event(holder()));
+    assert_eq!(Arc::strong_count(&alive), 1);
 }
