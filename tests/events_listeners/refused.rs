@@ -205,7 +205,7 @@ fn a_listener_that_lags_for_ever_loses_the_oldest_and_that_is_logged_once() {
 
 #[test]
 fn events_of_a_container_live_no_longer_than_somebody_wants_them() {
-    struct Held(Arc<()>);
+    struct Held(#[expect(dead_code, reason = "being held is what counts")] Arc<()>);
     let (mut stage, alive) = (Stage::new(), Arc::new(()));
     let holder = || Held(Arc::clone(&alive));
     stage.add(stage.probe("ear").hears());
