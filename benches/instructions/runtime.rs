@@ -1,9 +1,13 @@
 //! Passes, timers, deferred functions.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ecs::{Claim, Context, ManualClock, OwnedContainer, Register, System, SystemResult};
+use ecs::{
+    Claim, Component, Context, ManualClock, Matches, OwnedContainer, Register, System,
+    SystemResult, Value, json, parallel,
+};
 
 use super::{Path, measured, path};
 
@@ -11,6 +15,8 @@ pub(super) const PATHS: &[Path] = &[
     path("pass_of_1_system", 1, pass),
     path("pass_of_1000_systems", 1_000, pass),
     path("pass_of_1000_systems_none_due", 1_000, pass_none_due),
+    path("pass_of_1000_typed_systems", 1_000, pass_typed),
+    path("pass_of_8_systems_that_write", 8, pass_writing),
     path("timer_not_due", 1_000, timer_not_due),
     path("timer_due", 1_000, timer_due),
     path("deferred_function", 1_000, deferred_function),
@@ -68,6 +74,65 @@ fn pass(items: usize) {
     measured(|| claim.update().unwrap());
     assert_eq!(runs(claim, "s0"), before + 1);
     assert_eq!(runs(claim, &format!("s{}", items - 1)), before + 1);
+}
+
+/// Typed systems that ask for nothing, on one thread.
+fn pass_typed(items: usize) {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let mut scene = scene();
+    for number in 0..items {
+        let count = || {
+            RUNS.fetch_add(1, Ordering::Relaxed);
+        };
+        let system = parallel(format!("s{number}"), count);
+        scene.claim.add_system(system.every_pass()).unwrap();
+    }
+    let claim = &mut scene.claim;
+    claim.update().unwrap();
+    measured(|| claim.update().unwrap());
+    assert_eq!(RUNS.load(Ordering::Relaxed), 2 * items);
+}
+
+struct Kind<const N: usize>(usize);
+
+impl<const N: usize> Component for Kind<N> {
+    fn type_name() -> &'static str {
+        ["A", "B", "C", "D", "E", "F", "G", "H"][N]
+    }
+
+    fn export(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+fn add_writer<const N: usize>(claim: &mut Claim) {
+    claim.world().spawn(Kind::<N>(0));
+    let write = |mut all: Matches<'_, &mut Kind<N>>| all.for_each(|kind| kind.0 += 1);
+    let system = parallel(Kind::<N>::type_name(), write);
+    claim.add_system(system.every_pass()).unwrap();
+}
+
+/// Typed systems that each write the one component of a kind, so that all stand on one level.
+fn pass_writing(items: usize) {
+    let mut scene = scene();
+    let claim = &mut scene.claim;
+    let writers = [
+        add_writer::<0>,
+        add_writer::<1>,
+        add_writer::<2>,
+        add_writer::<3>,
+        add_writer::<4>,
+        add_writer::<5>,
+        add_writer::<6>,
+        add_writer::<7>,
+    ];
+    assert_eq!(writers.len(), items);
+    writers.iter().for_each(|add| add(claim));
+    claim.update().unwrap();
+    measured(|| claim.update().unwrap());
+    let world = claim.world();
+    assert!(world.query::<&Kind<0>>().all(|kind| kind.0 == 2));
+    assert!(world.query::<&Kind<7>>().all(|kind| kind.0 == 2));
 }
 
 fn pass_none_due(items: usize) {

@@ -183,8 +183,9 @@ impl Context<'_> {
         self.lent.rest.beside.shuffle = seed;
     }
 
-    /// A level of systems that takes less time than this stays on one thread: waking another one costs some
-    /// microseconds. The default is 20; zero hands over everything that can be.
+    /// A level of systems that takes less time than this stays on one thread, and a sixty-fourth more for each of its
+    /// systems: waking a thread costs some microseconds, handing a system over a fraction of one. The default is 20
+    /// microseconds; zero hands over everything that can be.
     pub fn set_worth_waking(&mut self, time: Duration) {
         self.lent.rest.beside.worth = time;
     }
