@@ -127,7 +127,9 @@ fn pass_writing(items: usize) {
         add_writer::<7>,
     ];
     assert_eq!(writers.len(), items);
-    writers.iter().for_each(|add| add(claim));
+    for add in writers {
+        add(claim);
+    }
     claim.update().unwrap();
     measured(|| claim.update().unwrap());
     let world = claim.world();
