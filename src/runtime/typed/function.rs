@@ -74,7 +74,7 @@ where
 
 /// A system that says in types what it reaches, so that it may run beside others.
 ///
-/// The parameters are written with `'static` in place of lifetimes. [`parallel`](crate::parallel) does the same for a
+/// The parameters are written with `'static` in place of lifetimes. [`parallel`](crate::parallel()) does the same for a
 /// plain function.
 ///
 /// ```
@@ -291,7 +291,7 @@ impl<S: ParallelSystem> System for Typed<S> {
     }
 }
 
-/// A function with parameters; made by [`parallel`](crate::parallel).
+/// A function with parameters; made by [`parallel`](crate::parallel()).
 pub struct Function<F, M> {
     function: F,
     marker: PhantomData<fn() -> M>,

@@ -41,7 +41,7 @@ pub struct Scene<'a> {
 /// | [`Res<T>`](crate::Res), [`ResMut<T>`](crate::ResMut) | the world's one `T`; in an `Option`, if it is there |
 /// | [`Commands`](crate::Commands) | structural change that is applied later |
 /// | [`Events<E>`](crate::Events), [`EventWriter<E>`](crate::EventWriter) | the events of a type, to read; and to send |
-/// | [`Own`](crate::Own) | the running system's messages, time and log, which are `cx.this` elsewhere |
+/// | [`Own`] | the running system's messages, time and log, which are `cx.this` elsewhere |
 ///
 /// What a system does not ask for it cannot reach:
 ///
