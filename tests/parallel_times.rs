@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::manual;
 use common::wait::{Flag, spawn};
-use ecs::{Container, RunStatistics, Workers, parallel, system};
+use ecs::{Container, Own, Policy, RunStatistics, Workers, parallel, system};
 
 fn spin(time: Duration) {
     let begin = Instant::now();
@@ -26,7 +26,11 @@ fn of(container: &Container, name: &str) -> RunStatistics {
 #[test]
 fn a_system_is_not_charged_with_what_ran_before_it() {
     const LONG: Duration = Duration::from_millis(5);
-    for workers in [0, 2] {
+    for (workers, policy) in [
+        (0, Policy::Sequential),
+        (2, Policy::Sequential),
+        (0, Policy::Independent),
+    ] {
         let (owned, _) = manual("main");
         let mut claim = owned.claim().unwrap();
         claim.set_workers(&Workers::new(workers).unwrap());
@@ -36,7 +40,11 @@ fn a_system_is_not_charged_with_what_ran_before_it() {
             .add_system(system("first", |_| Ok(())).every_pass())
             .unwrap();
         claim
-            .add_system(parallel("long", || spin(LONG)).every_pass())
+            .add_system(
+                parallel("long", |_: Own<'_>| spin(LONG))
+                    .every_pass()
+                    .policy(policy),
+            )
             .unwrap();
         claim
             .add_system(parallel("other", || ()).every_pass())

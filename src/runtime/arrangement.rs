@@ -32,6 +32,11 @@ pub(crate) struct Arrangement {
 }
 
 impl Arrangement {
+    /// Whether somebody was ordered in front of a system.
+    pub(crate) fn waits(&self, handle: &str) -> bool {
+        self.wishes.iter().any(|wish| *wish.second == *handle)
+    }
+
     /// A system has left: nobody waits for it.
     pub(crate) fn forget(&mut self, handle: &str) {
         self.wishes

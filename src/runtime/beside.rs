@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::arrangement::Arrangement;
 use super::order::Order;
 use super::own::Own;
 use super::policy::Policy;
@@ -31,9 +32,11 @@ pub(crate) struct Beside {
     pub(crate) shuffle: Option<u64>,
     /// By number of the segment in the pass.
     pub(super) plans: Vec<Plan>,
-    /// The independent systems that share nothing with the world; as of this version of the order.
+    /// The independent systems that share nothing with the world and wait for nobody in this pass.
     pub(super) floating: Vec<u32>,
-    floating_since: u64,
+    /// Those that may be among them, as of this version of the order.
+    may_float: Vec<u32>,
+    may_float_since: u64,
     // Kept for their memory.
     pub(super) slots: Vec<u32>,
     pub(super) chosen: Vec<Chosen>,
@@ -50,7 +53,8 @@ impl Default for Beside {
             shelf: None,
             plans: Vec::new(),
             floating: Vec::new(),
-            floating_since: 0,
+            may_float: Vec::new(),
+            may_float_since: 0,
             slots: Vec::new(),
             chosen: Vec::new(),
             jobs: Vec::new(),
@@ -59,19 +63,45 @@ impl Default for Beside {
 }
 
 impl Beside {
-    /// Finds the independent systems anew, when the order has changed.
+    /// Finds the independent systems at the beginning of a pass.
     #[inline]
-    pub(super) fn find_floating(&mut self, order: &Order, units: &[Slot]) {
-        if self.floating_since != order.version() {
-            self.floating_since = order.version();
+    pub(super) fn find_floating(
+        &mut self,
+        order: &Order,
+        units: &[Slot],
+        arrangement: &Arrangement,
+    ) {
+        if self.may_float_since != order.version() {
+            self.may_float_since = order.version();
             let units = order
                 .iter()
                 .filter_map(|slot| units.get(slot)?.unit.as_ref());
-            let floating = units.filter(|unit| floats(&unit.own));
-            self.floating.clear();
-            self.floating
-                .extend(floating.map(|unit| unit.own.cold.key.slot));
+            let independent = units.filter(|unit| {
+                let cold = &unit.own.cold;
+                cold.policy == Policy::Independent && !arrangement.waits(&cold.handle)
+            });
+            self.may_float.clear();
+            self.may_float
+                .extend(independent.map(|unit| unit.own.cold.key.slot));
         }
+        self.floating.clear();
+        if !self.may_float.is_empty() {
+            // Timers and listeners come and go without a change of the order.
+            let floats = |slot: u32| {
+                let unit = units.get(slot as usize).and_then(|slot| slot.unit.as_ref());
+                unit.is_some_and(|unit| floats(&unit.own))
+            };
+            let floating = self.may_float.iter().filter(|slot| floats(**slot));
+            self.floating.extend(floating);
+        }
+    }
+
+    /// Whether a system was among the first of the pass: it has had its turn.
+    #[inline]
+    pub(super) fn has_floated(&self, slot: usize) -> bool {
+        self.floating
+            .iter()
+            .any(|&floating| floating as usize == slot)
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::arrangement::Arrangement;
 use super::beside::{access_of, floats, may_overlap_own};
 use super::commit::CommitPoint;
 use super::context::Context;
@@ -45,7 +46,7 @@ enum Role {
 }
 
 impl Node {
-    fn new(own: &OwnState) -> Self {
+    fn new(own: &OwnState, arrangement: &Arrangement) -> Self {
         Self {
             handle: Arc::clone(&own.cold.handle),
             access: may_overlap_own(own).then(|| access_of(own)),
@@ -53,7 +54,7 @@ impl Node {
                 Role::Storage
             } else if own.cold.of.id == TypeId::of::<CommitPoint>() {
                 Role::CommitPoint
-            } else if floats(own) {
+            } else if floats(own) && !arrangement.waits(&own.cold.handle) {
                 Role::Floating
             } else {
                 Role::System
@@ -186,9 +187,11 @@ impl Context<'_> {
         };
         for (at, second) in segment.iter().enumerate() {
             for (place, first) in segment[..at].iter().enumerate() {
+                if !excludes(first, second) || self.is_wished(first, second) {
+                    continue;
+                }
                 let mut between = segment[place + 1..at].iter();
-                let follows = between.any(|node| excludes(first, node) && excludes(node, second));
-                if follows || !excludes(first, second) || self.is_wished(first, second) {
+                if between.any(|node| excludes(first, node) && excludes(node, second)) {
                     continue;
                 }
                 let over = quoted(&first.over(second).join("\n"));
@@ -200,7 +203,11 @@ impl Context<'_> {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        self.systems().map(|system| Node::new(system.own)).collect()
+        let arrangement = &self.lent.rest.arrangement;
+        let nodes = self
+            .systems()
+            .map(|system| Node::new(system.own, arrangement));
+        nodes.collect()
     }
 
     fn is_wished(&self, first: &Node, second: &Node) -> bool {

@@ -146,10 +146,10 @@ impl Body {
         let mark = Mark::enter();
         let Self { world, units, rest } = self;
         let units = units.as_mut_slice();
-        let mut watch = Stopwatch::new(rest.timed);
         let mut next = 0;
         let mut segments = 0;
-        rest.beside.find_floating(&rest.order, units);
+        rest.beside
+            .find_floating(&rest.order, units, &rest.arrangement);
         if !rest.beside.floating.is_empty() {
             let mail = rest.mail;
             let mut segment = Segment {
@@ -162,6 +162,7 @@ impl Body {
             next = segment.run(segments, 0, end)?;
             segments += 1;
         }
+        let mut watch = Stopwatch::new(rest.timed);
         while next < end {
             let slot = rest.order.slot(next);
             next += 1;
@@ -169,6 +170,9 @@ impl Body {
                 continue;
             };
             if unit.own.flags != flag::STARTED {
+                if rest.beside.has_floated(slot) {
+                    continue;
+                }
                 if may_overlap(unit) {
                     let mail = rest.mail;
                     let mut segment = Segment {

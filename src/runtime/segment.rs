@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arrangement::{pairs, topological};
-use super::beside::{Chosen, Job, Level, Plan, access_of, floats, may_overlap, run};
+use super::beside::{Chosen, Job, Level, Plan, access_of, may_overlap, run};
 use super::declared::Lender;
 use super::error::{Failure, Phase};
 use super::rest::Rest;
@@ -65,7 +65,7 @@ impl Segment<'_> {
         while position < end {
             let slot = self.rest.order.slot(position);
             match self.unit(slot) {
-                Some(unit) if floats(&unit.own) => {}
+                Some(_) if self.rest.beside.has_floated(slot) => {}
                 Some(unit) if may_overlap(unit) => slots.push(unit.own.cold.key.slot),
                 Some(_) => break,
                 None => {}
