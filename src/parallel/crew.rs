@@ -13,6 +13,9 @@
 //!
 //! Both locks are leaves: none is held while a task runs or while another is taken.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;

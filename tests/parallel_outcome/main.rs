@@ -1,5 +1,22 @@
 //! The outcome of a pass does not tell how many threads there were, nor that there were any: random systems, in random
 //! orders, with random things to reach.
+//!
+//! Each of these faults was planted by itself, and was seen here by one of the two tests, or where it says so:
+//!
+//! | fault | seen by |
+//! | --- | --- |
+//! | a reader does not wait for an earlier writer | both |
+//! | a writer does not wait for an earlier reader | both |
+//! | what a filter looks into is not reached | one by one |
+//! | a condition does not wait for who writes, or who writes not for a condition | one by one |
+//! | what was queued and sent is delivered level by level | one by one |
+//! | what a typed system sends through its own things goes out at once | one by one |
+//! | what was sent before by a system that runs alone comes after what typed ones send | one by one |
+//! | all systems of a level are lent the same ids | one by one |
+//! | every second system's loans are not put back | both |
+//! | after a system that succeeds no further one begins | number of threads |
+//! | a condition that came later changes no level | `parallel_worlds` |
+//! | an order that was asked for changes no level | `parallel_order` |
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,0 +1,127 @@
+//! Model checks of boards and workers; `base::model` says how to run them.
+//!
+//! Each of these faults was planted by itself, and was seen by the case named:
+//!
+//! | fault | case |
+//! | --- | --- |
+//! | `clear` does not wait for those under way | all but `workers_may_go_while_one_of_them_comes` |
+//! | `work` does not look at `halted` | `after_a_halt_nothing_begins` |
+//! | `fill` leaves `next` where it stood | `every_task_runs_once_and_comes_back_in_order` |
+//! | `fill` leaves `halted` set | `after_a_halt_nothing_begins` |
+//! | `work` takes a task under one lock and counts it under another | all but `workers_may_go_while_one_of_them_comes` |
+
+use super::*;
+use crate::base::lock::{AtomicUsize, Ordering};
+use crate::base::model::{check, check_within, spawn};
+
+/// A task that counts its runs.
+struct Counted {
+    number: usize,
+    runs: Arc<AtomicUsize>,
+    goes_on: bool,
+}
+
+impl Task for Counted {
+    fn run(&mut self) -> bool {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        self.goes_on
+    }
+}
+
+fn tasks(count: usize, goes_on: bool) -> Vec<Counted> {
+    let task = |number| Counted {
+        number,
+        runs: Arc::new(AtomicUsize::new(0)),
+        goes_on,
+    };
+    (0..count).map(task).collect()
+}
+
+/// What an owner does with a level; gives how often each task ran, in order.
+fn level(workers: &Workers, board: &Arc<Board<Counted>>, mut tasks: Vec<Counted>) -> Vec<usize> {
+    let (count, help) = (tasks.len(), Arc::clone(board) as Arc<dyn Help>);
+    board.fill(&mut tasks);
+    assert!(tasks.is_empty());
+    workers.call(Arc::clone(&help), count - 1);
+    board.work();
+    workers.call_off(&help);
+    board.clear(&mut tasks);
+    let calls = workers.crew.post.calls.lock();
+    assert!(
+        !calls
+            .list
+            .iter()
+            .any(|(called, _)| Arc::ptr_eq(called, &help))
+    );
+    drop(calls);
+    let numbers = tasks.iter().map(|task| task.number);
+    assert!(numbers.eq(0..count), "all are back, in order");
+    let runs = tasks.iter().map(|task| task.runs.load(Ordering::Relaxed));
+    runs.collect()
+}
+
+#[test]
+fn every_task_runs_once_and_comes_back_in_order() {
+    // spec: PAR-02, PAR-11
+    check_within(3, || {
+        let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
+        assert_eq!(level(&workers, &board, tasks(3, true)), [1; 3]);
+        // Who was called to the first level may come to the second one.
+        assert_eq!(level(&workers, &board, tasks(2, true)), [1; 2]);
+    });
+}
+
+#[test]
+fn several_workers_share_a_board() {
+    // spec: PAR-02, PAR-11
+    check_within(2, || {
+        let (workers, board) = (Workers::new(2).unwrap(), Arc::new(Board::new()));
+        assert_eq!(level(&workers, &board, tasks(3, true)), [1; 3]);
+    });
+}
+
+#[test]
+fn after_a_halt_nothing_begins() {
+    // spec: PAR-10
+    check_within(3, || {
+        let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
+        let runs = level(&workers, &board, tasks(3, false));
+        // There are two threads, and neither begins a second one.
+        let begun: usize = runs.iter().sum();
+        assert!((1..=2).contains(&begun) && runs.iter().all(|runs| *runs <= 1));
+        assert_eq!(level(&workers, &board, tasks(2, true)), [1; 2]);
+    });
+}
+
+#[test]
+fn workers_may_go_while_one_of_them_comes() {
+    // spec: PAR-11
+    check(|| {
+        let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
+        let mut list = tasks(2, true);
+        board.fill(&mut list);
+        workers.call(Arc::clone(&board) as Arc<dyn Help>, 1);
+        drop(workers);
+        // It has ended, so it has put back what it had taken.
+        board.work();
+        board.clear(&mut list);
+        let runs = list.iter().map(|task| task.runs.load(Ordering::Relaxed));
+        assert!(runs.eq([1, 1]));
+    });
+}
+
+#[test]
+fn two_owners_share_a_worker() {
+    // spec: PAR-11
+    check_within(2, || {
+        let workers = Workers::new(1).unwrap();
+        let other = workers.clone();
+        let beside = spawn(move || level(&other, &Arc::new(Board::new()), tasks(2, true)));
+        assert_eq!(
+            level(&workers, &Arc::new(Board::new()), tasks(2, true)),
+            [1; 2]
+        );
+        drop(workers);
+        assert_eq!(beside.join().unwrap(), [1; 2]);
+    });
+}
