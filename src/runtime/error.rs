@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::BoxError;
 use crate::base::origin::Origin;
+use crate::base::{BoxError, user};
 use crate::lifecycle::{Place, Refused};
 use crate::parallel::fault::ParamFault;
 use crate::time::{IntervalError, MAX_INTERVAL};
@@ -188,6 +188,19 @@ struct Details {
     type_name: &'static str,
     phase: Phase,
     error: BoxError,
+}
+
+/// Takes the place of an error that is let go of.
+#[derive(Debug, thiserror::Error)]
+#[error("let go of")]
+struct Gone;
+
+impl Drop for Details {
+    /// An error is a user's value, and the last to hold a failure may be anybody: a pass that returns an earlier one.
+    fn drop(&mut self) {
+        let error = std::mem::replace(&mut self.error, Box::new(Gone));
+        let _ = user::release(error);
+    }
 }
 
 impl Failure {

@@ -302,6 +302,11 @@ impl Entities {
         self.free != NONE
     }
 
+    /// How many slots are free.
+    pub(super) fn free_len(&self) -> usize {
+        self.free_len as usize
+    }
+
     /// Slots that can still be made.
     pub(super) fn unmade(&self) -> usize {
         (self.limit as usize).saturating_sub(self.slots.len())

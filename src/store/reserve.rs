@@ -25,6 +25,9 @@ const LEAST: usize = 16;
 /// When so few slots can still be made, nobody may hold back free ones.
 const SCARCE: usize = 1 << 16;
 
+/// Then a reserve holds so many free slots, if there are and others need none of them.
+const MOST_OF_FEW: usize = 1 << 10;
+
 /// See the module's head.
 pub(crate) struct Reserve {
     /// Of free slots, the next one last.
@@ -111,12 +114,12 @@ impl Entities {
         if reserve.word.get() != self.first_word()
             || (reserve.stock.len() < reserve.wanted && self.has_free())
         {
-            self.fill_up(reserve);
+            self.fill_up(reserve, usize::MAX);
         }
     }
 
     #[inline(never)]
-    fn fill_up(&mut self, reserve: &mut Reserve) {
+    fn fill_up(&mut self, reserve: &mut Reserve, share: usize) {
         if reserve.word.get() != self.first_word() {
             // What it holds is another world's.
             *reserve = Reserve::default();
@@ -124,7 +127,12 @@ impl Entities {
             reserve.begin_at(self.slots().len() as u32, 1);
         }
         reserve.learn();
-        while reserve.stock.len() < 2 * reserve.wanted
+        let mut most = 2 * reserve.wanted;
+        if self.unmade() < SCARCE {
+            // Who asks for more gets ids beyond the limit, however many slots are free.
+            most = most.max(MOST_OF_FEW).min(share);
+        }
+        while reserve.stock.len() < most
             && let Some(entity) = self.reserve_free()
         {
             reserve.stock.push(entity);
@@ -138,7 +146,8 @@ impl Entities {
     /// Fills a reserve that is number `turn` of as many as `among`. All were admitted; until all are again, no slot is
     /// issued otherwise.
     pub(crate) fn lend(&mut self, reserve: &mut Reserve, turn: u32, among: u32) {
-        self.fill_up(reserve);
+        let left = among.saturating_sub(turn).max(1);
+        self.fill_up(reserve, self.free_len().div_ceil(left as usize));
         let fresh = self.slots().len() as u32;
         reserve.begin_at(fresh.saturating_add(turn), among.max(1));
     }
@@ -170,7 +179,10 @@ impl Entities {
         if reserve.word.get() == self.first_word() {
             // The last one first, so that the free ones come in the order they had.
             for entity in reserve.stock.drain(..) {
-                self.free_again(entity.index());
+                // Whoever made the same id up has ended it before.
+                if self.is_reserved(entity) {
+                    self.free_again(entity.index());
+                }
             }
         }
         reserve.stock = Vec::new();

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::on::On;
 use crate::base::BoxError;
+use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 use crate::base::origin::Origin;
 use crate::store::error::BundleFault;
@@ -199,9 +200,20 @@ pub enum CommandErrorKind {
 /// Errors of one call: the first ones, and how many there were.
 #[derive(Clone, Debug)]
 struct Errors<E> {
-    first: Box<E>,
-    more: Vec<E>,
+    /// At least one.
+    kept: Vec<E>,
     count: usize,
+}
+
+impl<E> Drop for Errors<E> {
+    /// One by one: two whose `Drop` panics would abort the process in a list of the standard library.
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        for error in self.kept.drain(..) {
+            panics.drop_value(error);
+        }
+        panics.resume();
+    }
 }
 
 impl<E> Errors<E> {
@@ -210,8 +222,7 @@ impl<E> Errors<E> {
 
     fn new(first: E) -> Self {
         Self {
-            first: Box::new(first),
-            more: Vec::new(),
+            kept: vec![first],
             count: 1,
         }
     }
@@ -219,18 +230,18 @@ impl<E> Errors<E> {
     fn add(&mut self, make: impl FnOnce() -> E) {
         self.count += 1;
         if self.count <= Self::KEPT {
-            self.more.push(make());
+            self.kept.push(make());
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &E> {
-        std::iter::once(&*self.first).chain(&self.more)
+    fn first(&self) -> &E {
+        &self.kept[0]
     }
 }
 
 impl<E: fmt::Display> Errors<E> {
     fn write(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
-        write!(f, "{}", self.first)?;
+        write!(f, "{}", self.first())?;
         match self.count - 1 {
             0 => Ok(()),
             1 => write!(f, " (and one more {what} failed)"),
@@ -255,12 +266,12 @@ macro_rules! error_lists {
 
             /// The first one.
             pub fn first(&self) -> &$error {
-                &self.0.first
+                self.0.first()
             }
 
             /// The errors in the order in which they happened. Only the first 64 are kept.
             pub fn iter(&self) -> impl Iterator<Item = &$error> {
-                self.0.iter()
+                self.0.kept.iter()
             }
 
             /// How many there were.

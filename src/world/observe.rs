@@ -3,6 +3,7 @@
 use std::any::type_name;
 use std::cell::Cell;
 use std::mem::{replace, take};
+use std::sync::Arc;
 
 use super::World;
 use super::commands::Commands;
@@ -12,6 +13,7 @@ use super::on::{ObserverLimits, On};
 use super::queue::NOBODY;
 use crate::base::BoxError;
 use crate::base::entity::Entity;
+use crate::base::user;
 use crate::query::error::QueryError;
 use crate::store::component::{Component, ComponentType};
 
@@ -197,14 +199,16 @@ impl World {
         let Some(observers) = self.observers.as_mut().filter(|_| first > 0) else {
             return;
         };
-        if replace(&mut observers.running, true) {
+        if observers.is_running() {
             return;
         }
+        // Held by the run and not noted in the world: a function may put another world in this one's place.
+        let run = Arc::clone(&observers.run);
         let id = self.store.id();
         // Observers queue beside what waits here already.
         let waiting = replace(&mut self.queue, take(&mut observers.queue));
         let (mut rounds, mut caused) = (0, 0);
-        while self.store.changes.untold() > 0 || self.has_commands() {
+        while self.store.id() == id && (self.store.changes.untold() > 0 || self.has_commands()) {
             if rounds > 0 {
                 caused += self.store.changes.untold();
             }
@@ -217,25 +221,25 @@ impl World {
                 break;
             }
             rounds += 1;
-            self.tell(function, rounds, failed);
+            self.tell(function, failed);
             self.follow(function, failed);
         }
-        let mut queue = replace(&mut self.queue, waiting);
-        if self.store.id() == id {
-            // There is something left only where there was no end: it waits as what anybody has queued.
-            self.queue.append(&mut queue, NOBODY);
-        } else {
-            // Another world was put in this one's place, and what waited belongs to that.
-            drop(take(&mut self.queue));
+        drop(run);
+        if self.store.id() != id {
+            // This is another world, with what waits in it. What waited in the former one goes.
+            let _ = user::release(waiting);
+            return;
         }
+        let mut queue = replace(&mut self.queue, waiting);
+        // There is something left only where there was no end: it waits as what anybody has queued.
+        self.queue.append(&mut queue, NOBODY);
         if let Some(observers) = &mut self.observers {
-            observers.running = false;
             observers.queue = queue;
         }
     }
 
     /// One round: tells what has happened.
-    fn tell(&mut self, function: &'static str, round: u32, failed: &mut Failed<'_>) {
+    fn tell(&mut self, function: &'static str, failed: &mut Failed<'_>) {
         let Some(mut observers) = self.observers.take() else {
             return;
         };
@@ -252,8 +256,10 @@ impl World {
                 handle: self.store.handles.of(entity, &self.store.entities).into(),
                 error: error.take().unwrap_or_else(|| "told already".into()),
             });
+            // One that nobody wanted.
+            let _ = user::release(error);
         };
-        observers.tell(self, &mut reserve, first, round, &mut failed);
+        observers.tell(self, &mut reserve, first, &mut failed);
         std::mem::swap(&mut observers.queue, &mut self.queue);
         self.reserve = reserve;
         self.observers = Some(observers);
@@ -290,9 +296,15 @@ impl World {
 
     /// Says who goes on without end.
     fn endless(&self, function: &'static str, rounds: u32, untold: usize) -> ObserverError {
-        let all = self.observers.as_ref().map(|observers| &*observers.list);
-        let all = all.unwrap_or_default().iter().flatten();
-        let last = all.filter(|observer| observer.round + NAMED > rounds);
+        let observers = self.observers.as_ref();
+        let total = observers.map_or(0, |observers| observers.rounds);
+        // None of an earlier run.
+        let before = total - u64::from(rounds.min(NAMED));
+        let all = observers.map_or(&[][..], |observers| &*observers.list);
+        let last = all
+            .iter()
+            .flatten()
+            .filter(|observer| observer.round > before);
         ObserverError::Endless {
             at: self.origin(function),
             observers: last.map(|observer| self.observer_info(observer)).collect(),

@@ -8,11 +8,12 @@
 //!
 //! A table is kept for a world `W` without knowing it, as commands are.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::on::{ObserverLimits, On};
 use super::queue::Queue;
 use crate::base::BoxError;
+use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
 use crate::base::user::{self, Mark};
 use crate::store::changes::Observed;
@@ -39,8 +40,8 @@ pub(super) struct Observer<W: 'static> {
     pub(super) function: &'static str,
     /// The number of the first change that it is told.
     pub(super) since: u64,
-    /// The round in which it was called last.
-    pub(super) round: u32,
+    /// The round of all runs in which it was called last; 0: in none.
+    pub(super) round: u64,
     serial: u64,
     /// In a lock, so that a world may be looked at by several threads; nobody ever waits for it.
     call: Mutex<Box<Call<W>>>,
@@ -51,8 +52,10 @@ pub(super) struct Observers<W: 'static> {
     pub(super) list: Vec<Option<Observer<W>>>,
     routes: Vec<[Vec<u32>; 3]>,
     pub(super) limits: ObserverLimits,
-    /// Observers are being told. What changes meanwhile is told in the next round.
-    pub(super) running: bool,
+    /// Shared with a run that is under way. What changes meanwhile is told in its next round.
+    pub(super) run: Arc<()>,
+    /// How many rounds there were in all runs.
+    pub(super) rounds: u64,
     /// What observers have queued lies here between two runs: nothing. Kept for its memory.
     pub(super) queue: Queue<W>,
     telling: Vec<Observed>,
@@ -65,7 +68,8 @@ impl<W: 'static> Default for Observers<W> {
             list: Vec::new(),
             routes: Vec::new(),
             limits: ObserverLimits::default(),
-            running: false,
+            run: Arc::default(),
+            rounds: 0,
             queue: Queue::default(),
             telling: Vec::new(),
             issued: 0,
@@ -73,7 +77,23 @@ impl<W: 'static> Default for Observers<W> {
     }
 }
 
+impl<W: 'static> Drop for Observers<W> {
+    /// One by one, as queues do it.
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        for observer in self.list.drain(..) {
+            panics.drop_value(observer);
+        }
+        panics.resume();
+    }
+}
+
 impl<W: 'static> Observers<W> {
+    /// Whether observers are being told.
+    pub(super) fn is_running(&self) -> bool {
+        Arc::strong_count(&self.run) > 1
+    }
+
     /// Adds an observer, behind the others of the change.
     pub(super) fn add(
         &mut self,
@@ -134,7 +154,6 @@ impl<W: 'static> Observers<W> {
         world: &W,
         reserve: &mut Reserve,
         first: u64,
-        round: u32,
         failed: &mut dyn FnMut(&Observer<W>, Entity, BoxError),
     ) {
         let Self {
@@ -142,8 +161,10 @@ impl<W: 'static> Observers<W> {
             routes,
             queue,
             telling,
+            rounds,
             ..
         } = self;
+        *rounds += 1;
         let mark = Mark::enter();
         for (number, seen) in (first..).zip(&*telling) {
             let routes = routes.get(seen.kind.0 as usize);
@@ -158,7 +179,7 @@ impl<W: 'static> Observers<W> {
                 if number < observer.since {
                     continue;
                 }
-                observer.round = round;
+                observer.round = *rounds;
                 let Ok(call) = observer.call.get_mut() else {
                     continue;
                 };
