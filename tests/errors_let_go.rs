@@ -312,3 +312,39 @@ fn an_id_that_somebody_made_up_ends_a_reserved_one_at_most() {
     assert!(living.iter().all(|id| world.has::<Health<false>>(*id)));
     assert_eq!(world.len(), 164);
 }
+
+#[test]
+fn a_command_of_a_system_that_is_gone_fails_for_nobody_who_came_into_its_place() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let dead = claim.world().spawn(());
+    claim.world().despawn(dead);
+    for leaves in [false, true] {
+        let first = system("first", move |cx| {
+            // What a function queues is its author's, and waits for the next pass.
+            cx.world
+                .commands()
+                .queue(move |world| world.commands().strict().despawn(dead));
+            if leaves {
+                cx.world.commands().queue(move |world| {
+                    world
+                        .commands()
+                        .queue(move |world| world.commands().strict().despawn(dead));
+                });
+                cx.remove_this();
+            }
+            Ok(())
+        });
+        claim.add_system(first.every_pass()).unwrap();
+        claim.update().unwrap();
+        claim.remove_system("first");
+        claim
+            .add_system(system("second", |_| Ok(())).every_pass())
+            .unwrap();
+        let error = claim.update().unwrap_err();
+        // spec: CMD-04
+        assert_eq!(error.failure().unwrap().handle(), "main");
+        assert_eq!(claim.context().system_info("second").unwrap().failures(), 0);
+        claim.remove_system("second");
+    }
+}

@@ -238,6 +238,8 @@ impl Body {
     }
 
     fn release(&mut self, slot: usize) {
+        // What its own commands have queued is left.
+        self.world.disown(slot);
         if let Some(slot_of) = self.units.get_mut(slot)
             && let Some(unit) = slot_of.vacate(slot, &mut self.rest.free)
         {

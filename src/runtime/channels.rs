@@ -13,6 +13,19 @@ pub(crate) struct Hearing {
     pub(crate) channels: Vec<Channel>,
 }
 
+impl Hearing {
+    /// A new listener stands in a world's logs. Where that is not the world of the others, all follow in the next root
+    /// step: user code may put the former one back until then.
+    pub(crate) fn stands_in(&mut self, world: u64) {
+        if self.world != world {
+            self.world = NOWHERE;
+        }
+    }
+}
+
+/// The number of no world.
+const NOWHERE: u64 = u64::MAX;
+
 pub(crate) struct Channel {
     pub(crate) log: LogNumber,
     /// System and number of the listener there, in the order of the systems.

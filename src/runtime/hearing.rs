@@ -54,7 +54,7 @@ impl Body {
         rest.hearing.made_for = None;
         for unit in units.iter_mut().filter_map(|slot| slot.unit.as_mut()) {
             for listening in &mut unit.own.cold.listeners {
-                listening.move_to(world.events_mut());
+                listening.follow(world);
             }
         }
     }

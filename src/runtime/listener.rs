@@ -12,6 +12,7 @@ use super::system::{System, SystemResult, SystemType};
 use crate::base::origin::Origin;
 use crate::base::user;
 use crate::event::{Batch, EventLogs, LogNumber, NamedEvent};
+use crate::world::World;
 
 /// An event whose type is forgotten.
 pub(crate) type AnyEvent = dyn Any + Send + Sync;
@@ -173,9 +174,10 @@ impl Listener {
     }
 
     /// The listener as its system keeps it. It hears what is delivered from now on.
-    pub(crate) fn register(self, logs: &mut EventLogs) -> Listening {
-        let (log, cursor) = (self.subscribe)(logs);
+    pub(crate) fn register(self, world: &mut World) -> Listening {
+        let (log, cursor) = (self.subscribe)(world.events_mut());
         Listening {
+            world: world.id(),
             log,
             cursor,
             until: 0,
@@ -204,6 +206,8 @@ fn inner<S: System>(system: &mut dyn System) -> Result<&mut S, &'static str> {
 
 /// A registered listener.
 pub(crate) struct Listening {
+    /// The world in whose log it stands.
+    world: u64,
     pub(crate) log: LogNumber,
     cursor: Arc<AtomicU64>,
     /// The number after the last event that it gets in this turn.
@@ -218,9 +222,12 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// The world is another one: hears what that one delivers from now on.
-    pub(crate) fn move_to(&mut self, logs: &mut EventLogs) {
-        (self.log, self.cursor) = (self.subscribe)(logs);
+    /// Hears what this world delivers from now on, if it is another one.
+    pub(crate) fn follow(&mut self, world: &mut World) {
+        if self.world != world.id() {
+            self.world = world.id();
+            (self.log, self.cursor) = (self.subscribe)(world.events_mut());
+        }
     }
 
     /// A turn begins: what is readable now is for it, what is delivered meanwhile is not.

@@ -134,9 +134,12 @@ impl Context<'_> {
         let timers = timers_from(parts.timers, now);
         let logger = self.shared.logger.with_prefix(Arc::clone(&handle));
         let policy = parts.policy;
-        let logs = self.world.events_mut();
+        let world = &mut *self.world;
         let listeners = parts.listeners.into_iter();
-        let listeners: Vec<_> = listeners.map(|listener| listener.register(logs)).collect();
+        let listeners: Vec<_> = listeners.map(|listener| listener.register(world)).collect();
+        if !listeners.is_empty() {
+            self.lent.rest.hearing.stands_in(self.world.id());
+        }
         let replaced = self
             .lent
             .rest
@@ -323,6 +326,7 @@ impl Context<'_> {
             shared: self.shared,
         });
         drop(runs);
+        self.world.disown(number as usize);
         // Only now may the slot be used again: the shutdown may have registered systems.
         if let Some(slot) = self.lent.slot_mut(number as usize)
             && let Some(next) = slot.generation.checked_add(1)

@@ -64,7 +64,8 @@ impl Context<'_> {
             return user::refuse(listener, error);
         }
         let queued = listener.is_queued();
-        let listening = listener.register(self.world.events_mut());
+        let listening = listener.register(self.world);
+        self.lent.rest.hearing.stands_in(self.world.id());
         if let Some(own) = self.own_mut(key) {
             own.cold.listeners.push(listening);
             own.flags |= if queued { flag::SPECIAL } else { 0 };

@@ -396,6 +396,11 @@ impl World {
         self.queue.set_author(author);
     }
 
+    /// An author is gone, and its number may become another one's.
+    pub(crate) fn disown(&mut self, author: usize) {
+        self.queue.disown(author);
+    }
+
     /// Whether commands wait.
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {

@@ -145,6 +145,13 @@ impl<W: 'static> Queue<W> {
         self.author
     }
 
+    /// What an author has queued is nobody's from here on.
+    pub(crate) fn disown(&mut self, author: usize) {
+        let steps = self.order.iter_mut();
+        let own = steps.filter(|step| step.author as usize == author);
+        own.for_each(|step| step.author = u32::MAX);
+    }
+
     /// Queues a step.
     #[inline]
     pub(crate) fn push<O: Operation<W>>(

@@ -263,3 +263,28 @@ fn a_stop_in_a_listener_ends_the_pass_after_it() {
     // spec: EVT-06
     assert_eq!(stage.pass(), "stops.a1 other.shutdown stops.shutdown");
 }
+
+#[test]
+fn one_that_is_registered_while_another_world_stands_in_hears_the_one_that_stays() {
+    let mut stage = Stage::new();
+    // The kinds of events have other places there.
+    let _reader = stage.claim.world().event_reader::<B>();
+    let (mut once, trace) = (true, stage.trace.clone());
+    let swaps = ecs::system("swaps", move |cx| {
+        if std::mem::take(&mut once) {
+            let mut other = World::new();
+            std::mem::swap(cx.world, &mut other);
+            cx.add_system(Probe::new("late", &trace).reg().hears())?;
+            std::mem::swap(cx.world, &mut other);
+            cx.send_event(A(1));
+        }
+        Ok(())
+    });
+    stage.add(swaps.every_pass());
+    assert_eq!(stage.pass(), "");
+    // spec: EVT-03, EVT-06
+    assert_eq!(stage.pass(), "late.init late.update");
+    stage.owned.send_event(A(2));
+    // spec: EVT-03
+    assert_eq!(stage.pass(), "late.a1 late.a2 late.update");
+}
