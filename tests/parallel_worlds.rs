@@ -226,3 +226,33 @@ fn a_filter_on_a_sparse_kind_conflicts_with_who_writes_it() {
         );
     }
 }
+
+/// What is lent is also where a filter looks for single entities.
+#[test]
+fn single_entities_are_filtered_by_what_changed_in_them() {
+    let (owned, _) = stage(0);
+    let mut claim = owned.claim().unwrap();
+    let all = [
+        claim.world().spawn(A(0)),
+        claim.world().spawn((A(1), B(0))),
+        claim.world().spawn((A(2), S(0))),
+    ];
+    let trace = Trace::default();
+    let noted = trace.clone();
+    let looks = parallel("looks", move |mut some: Matches<'_, &mut A, Changed<A>>| {
+        let found = all.map(|entity| some.get_mut(entity).map(|a| a.0).ok());
+        noted.add(format!("{found:?}"));
+    });
+    claim.add_system(looks.every_pass()).unwrap();
+    claim.update().unwrap();
+    assert_eq!(trace.line(), "[Some(0), Some(1), Some(2)]");
+    for (changed, expected) in [
+        (0, "[Some(9), None, None]"),
+        (1, "[None, Some(9), None]"),
+        (2, "[None, None, Some(9)]"),
+    ] {
+        claim.world().get_mut::<A>(all[changed]).unwrap().0 = 9;
+        claim.update().unwrap();
+        assert_eq!(trace.line(), expected);
+    }
+}

@@ -14,6 +14,7 @@
 //! | what was sent before by a system that runs alone comes after what typed ones send | one by one |
 //! | all systems of a level are lent the same ids | one by one |
 //! | every second system's loans are not put back | both |
+//! | a typed system does not remember when it last ran | one by one |
 //! | after a system that succeeds no further one begins | number of threads |
 //! | a condition that came later changes no level | `parallel_worlds` |
 //! | an order that was asked for changes no level | `parallel_order` |

@@ -5,9 +5,11 @@
 //! | fault | case |
 //! | --- | --- |
 //! | `clear` does not wait for those under way | all but `workers_may_go_while_one_of_them_comes` |
+//! | nobody is told when the last one is done | `every_task_runs_once_and_comes_back_in_order`, which ends the program |
 //! | `work` does not look at `halted` | `after_a_halt_nothing_begins` |
 //! | `fill` leaves `next` where it stood | `every_task_runs_once_and_comes_back_in_order` |
 //! | `fill` leaves `halted` set | `after_a_halt_nothing_begins` |
+//! | `closed` is set after the workers were woken | all |
 //! | `work` takes a task under one lock and counts it under another | all but `workers_may_go_while_one_of_them_comes` |
 
 use super::*;

@@ -4,6 +4,8 @@
 
 #[cfg(shuttle)]
 mod crowds;
+#[cfg(shuttle)]
+mod crowds_of_workers;
 #[cfg(loom)]
 mod deferred;
 #[cfg(loom)]
