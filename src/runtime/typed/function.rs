@@ -330,7 +330,7 @@ impl<E: Into<BoxError>> IntoResult for Result<(), E> {
 /// A function of up to 12 [parameters](Param).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no function of parameters",
-    label = "each parameter must be a `Matches<…>`, `Res<T>`, `ResMut<T>` or `Own`, and the result `()` or a `Result`"
+    label = "each parameter must be one that `ecs::Param` lists, and the result `()` or a `Result`"
 )]
 pub trait ParamFunction<M>: Send + 'static {
     #[doc(hidden)]
