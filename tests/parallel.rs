@@ -228,3 +228,18 @@ fn a_conflict_between_systems_that_others_put_in_order_is_not_listed() {
     assert_eq!(claim.context().conflicts(), []);
     assert!(!claim.context().graph().contains("dashed"));
 }
+
+#[test]
+fn what_a_typed_system_cannot_clear_it_cannot_mark() {
+    let container = OwnedContainer::new("main").unwrap();
+    let mut claim = container.claim().unwrap();
+    let entity = claim.world().spawn(Position(1));
+    let mark = move |mut this: Own<'_>| {
+        assert!(!this.mark_removal::<Position>(entity));
+        assert!(!this.mark_removal_named(entity, "Position"));
+    };
+    claim
+        .add_system(parallel("mark", mark).every_pass())
+        .unwrap();
+    claim.update().unwrap();
+}

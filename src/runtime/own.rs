@@ -17,6 +17,7 @@ use crate::log::{Level, Logger};
 use crate::message::Mailbox;
 use crate::store::component::Component;
 use crate::time::{Moment, SharedClock};
+use crate::world::RemovalMarks;
 
 /// What belongs to the running system: `cx.this`.
 ///
@@ -254,24 +255,27 @@ impl Own<'_> {
     }
 
     /// Marks an entity's component for removal, while a query is being iterated; [`Context::clear_marks`] removes what
-    /// is marked. False where no system runs: there a [`RemovalMarks`](crate::RemovalMarks) of one's own does it.
+    /// is marked. False where no system runs: there a [`RemovalMarks`](crate::RemovalMarks) of one's own does it; and in a
+    /// typed system, which removes by [`Commands`](crate::Commands).
     ///
     /// [`Context::clear_marks`]: crate::Context::clear_marks
     pub fn mark_removal<T: Component>(&mut self, entity: Entity) -> bool {
-        let marks = self
-            .state
-            .as_mut()
-            .map(|own| own.cold.marks.mark::<T>(entity));
+        let marks = self.marks().map(|marks| marks.mark::<T>(entity));
         marks.is_some()
     }
 
     /// As [`mark_removal`](Self::mark_removal), by type name.
     pub fn mark_removal_named(&mut self, entity: Entity, type_name: impl Into<String>) -> bool {
         let marks = self
-            .state
-            .as_mut()
-            .map(|own| own.cold.marks.mark_named(entity, type_name));
+            .marks()
+            .map(|marks| marks.mark_named(entity, type_name));
         marks.is_some()
+    }
+
+    /// The marks, where somebody can clear them.
+    fn marks(&mut self) -> Option<&mut RemovalMarks> {
+        let own = self.state.as_mut().filter(|_| !self.is_typed)?;
+        Some(&mut own.cold.marks)
     }
 
     /// Logs a line at level info, with `[<handle>] ` in front.

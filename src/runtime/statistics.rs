@@ -42,7 +42,7 @@ pub(super) fn record(own: &OwnState, took: Duration) {
 }
 
 impl Context<'_> {
-    /// Whether the updates of systems are timed, from the next pass on. While they are not, nothing is measured and no
+    /// Whether the updates of systems are timed, from the next pass on at the latest. While they are not, nothing is measured and no
     /// clock is read; switched on anew they count from nothing.
     ///
     /// ```
