@@ -126,6 +126,9 @@ impl<E: Send + Sync + 'static> Param for Events<'_, E> {
 
 /// Sends events of a type, as a parameter of a typed system. They are delivered at the beginning of the next pass, in the
 /// order of the systems that sent them. See [`Events`].
+///
+/// Each writer keeps its order. What one run sends in several ways is delivered parameter by parameter, and what it sends
+/// through [`Own`](crate::Own) last.
 pub struct EventWriter<'a, E> {
     buffer: &'a mut EventBuffer<E>,
 }
