@@ -4,9 +4,12 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bevy_ecs::schedule::{Schedule, SingleThreadedExecutor};
+use bevy_ecs::schedule::{MultiThreadedExecutor, Schedule, SingleThreadedExecutor};
 use bevy_ecs::world::World as BevyWorld;
-use ecs::{BoxError, Claim, Clock as _, ManualClock, Moment, OwnedContainer, RealClock, Timing};
+use bevy_tasks::{ComputeTaskPool, TaskPool};
+use ecs::{
+    BoxError, Claim, Clock as _, ManualClock, Moment, OwnedContainer, RealClock, Timing, Workers,
+};
 use flecs_ecs::prelude::*;
 use shipyard::Workload;
 
@@ -148,6 +151,93 @@ fn empty(systems: usize, manual: bool, passes: usize) -> Sides {
         })
 }
 
+/// The same where systems may run beside each other. By hand: a task of `rayon`'s for each. Ours with one worker, which is
+/// woken for what is worth it, or always; the others with as many threads as they want.
+fn beside(systems: usize, always: bool, passes: usize) -> Sides {
+    fn add(calls: &AtomicU64) {
+        calls.fetch_add(1, Ordering::Relaxed);
+    }
+    Sides::default()
+        .with(Engine::Hand, {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            type Boxed = Box<dyn Fn() + Send + Sync>;
+            let boxed = |_| -> Boxed { Box::new(|| add(&CALLS)) };
+            let list: Vec<Boxed> = (0..systems).map(boxed).collect();
+            move |clock: &mut Clock| {
+                clock.time_wall(|| {
+                    for _ in 0..passes {
+                        rayon::scope(|scope| {
+                            for work in black_box(&list) {
+                                scope.spawn(|_| work());
+                            }
+                        });
+                    }
+                });
+                taken(&CALLS)
+            }
+        })
+        .with(Engine::Ours, {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            let owned = OwnedContainer::new("beside").expect("a handle");
+            let mut claim = owned.claim().expect("it is idle");
+            claim
+                .set_clock(ManualClock::new())
+                .expect("it has not begun");
+            claim.set_workers(&Workers::new(1).expect("a thread"));
+            if always {
+                claim.context().set_worth_waking(Duration::ZERO);
+            }
+            for number in 0..systems {
+                let system = ecs::parallel(format!("system {number}"), || add(&CALLS));
+                claim.add_system(system.every_pass()).expect("a new handle");
+            }
+            move |clock: &mut Clock| {
+                let _owner = &owned;
+                clock.time_wall(|| {
+                    for _ in 0..passes {
+                        claim.update().expect("nothing fails");
+                    }
+                });
+                taken(&CALLS)
+            }
+        })
+        .with(Engine::Bevy, {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            ComputeTaskPool::get_or_init(TaskPool::default);
+            let mut world = BevyWorld::new();
+            let mut schedule = Schedule::default();
+            schedule.set_executor(MultiThreadedExecutor::new());
+            for _ in 0..systems {
+                schedule.add_systems(|| add(&CALLS));
+            }
+            move |clock: &mut Clock| {
+                clock.time_wall(|| {
+                    for _ in 0..passes {
+                        schedule.run(&mut world);
+                    }
+                });
+                taken(&CALLS)
+            }
+        })
+        .with(Engine::Shipyard, {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            let world = shipyard::World::new();
+            let mut workload = Workload::new("empty");
+            for _ in 0..systems {
+                workload = workload.with_system(|| add(&CALLS));
+            }
+            workload.add_to_world(&world).expect("a new name");
+            move |clock: &mut Clock| {
+                clock.time_wall(|| {
+                    for _ in 0..passes {
+                        world.run_workload("empty").expect("nothing is borrowed");
+                    }
+                });
+                taken(&CALLS)
+            }
+        })
+}
+
 const MESSAGES: usize = 1_000;
 
 /// Messages that were made before, sent and read; by hand from a vector to another. No peer has such.
@@ -209,6 +299,12 @@ pub(crate) fn run(bench: &mut Bench) {
         for (clock, manual) in [("manual", true), ("real", false)] {
             let name = format!("pass of {systems} empty systems, {clock} clock");
             bench.row(&name, systems * passes, || empty(systems, manual, passes));
+        }
+    }
+    for &(systems, passes) in bench.sizes(&[(10, 1_000), (100, 100), (1_000, 10)]) {
+        for (woken, always) in [("", false), (", all handed over", true)] {
+            let name = format!("pass of {systems} empty systems on threads{woken}");
+            bench.row(&name, systems * passes, || beside(systems, always, passes));
         }
     }
     bench.row("message, made before, sent and read", MESSAGES, messages);

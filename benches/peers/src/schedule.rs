@@ -3,9 +3,10 @@
 use std::hint::black_box;
 use std::mem::swap;
 
-use bevy_ecs::schedule::{Schedule, SingleThreadedExecutor};
+use bevy_ecs::schedule::{MultiThreadedExecutor, Schedule, SingleThreadedExecutor};
 use bevy_ecs::system::Query as BevyQuery;
 use bevy_ecs::world::World as BevyWorld;
+use bevy_tasks::{ComputeTaskPool, TaskPool};
 use ecs::OwnedContainer;
 use flecs_ecs::prelude::*;
 use shipyard::{IntoIter as _, IntoWorkload as _, ViewMut};
@@ -72,6 +73,34 @@ impl Sets {
         swap_all(&mut self.five.0, &mut self.five.1);
     }
 
+    /// The first beside the other two, which share a kind.
+    fn swap_on_threads(&mut self) {
+        fn swap_all(a: &mut [A], b: &mut [B]) {
+            a.iter_mut()
+                .zip(b)
+                .for_each(|(a, b)| swap(&mut a.0, &mut b.0));
+        }
+        let Self {
+            two,
+            three,
+            four,
+            five,
+        } = self;
+        let first = || {
+            swap_all(&mut two.0, &mut two.1);
+            swap_all(&mut three.0, &mut three.1);
+            swap_all(&mut four.0, &mut four.1);
+            swap_all(&mut five.0, &mut five.1);
+        };
+        let others = || {
+            let rows = four.2.iter_mut().zip(&mut four.3);
+            rows.for_each(|(c, d)| swap(&mut c.0, &mut d.0));
+            let rows = five.2.iter_mut().zip(&mut five.3);
+            rows.for_each(|(c, e)| swap(&mut c.0, &mut e.0));
+        };
+        rayon::join(first, others);
+    }
+
     fn swap_fourth(&mut self) {
         let rows = self.four.2.iter_mut().zip(&mut self.four.3);
         rows.for_each(|(c, d)| swap(&mut c.0, &mut d.0));
@@ -100,6 +129,15 @@ macro_rules! swapping {
             rows.for_each(|(a, b)| swap(&mut a.0, &mut b.0));
             Ok(())
         })
+        .every_pass()
+    };
+    (typed $first:ident $second:ident) => {
+        ecs::parallel(
+            concat!(stringify!($first), stringify!($second)),
+            |mut rows: ecs::Matches<'_, (&mut $first, &mut $second)>| {
+                rows.for_each(|(a, b)| swap(&mut a.0, &mut b.0));
+            },
+        )
         .every_pass()
     };
     (bevy $first:ident $second:ident) => {
@@ -261,6 +299,73 @@ fn swaps() -> Sides {
         })
 }
 
+/// The same where systems may run beside each other; ours with one worker.
+fn swaps_on_threads() -> Sides {
+    Sides::default()
+        .with(Engine::Hand, {
+            let mut sets = Sets::new();
+            move |clock: &mut Clock| {
+                clock.time_wall(|| black_box(&mut sets).swap_on_threads());
+                sets.sum()
+            }
+        })
+        .with(Engine::Ours, {
+            let owned = OwnedContainer::new("swaps").expect("a handle");
+            let mut claim = owned.claim().expect("it is idle");
+            claim.set_workers(&ecs::Workers::new(1).expect("a thread"));
+            let world = claim.world();
+            fill!(
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle)
+            );
+            claim
+                .add_system(swapping!(typed A B))
+                .expect("a new handle");
+            claim
+                .add_system(swapping!(typed C D))
+                .expect("a new handle");
+            claim
+                .add_system(swapping!(typed C E))
+                .expect("a new handle");
+            move |clock: &mut Clock| {
+                let _owner = &owned;
+                clock.time_wall(|| claim.update()).expect("nothing fails");
+                let rows = claim.world().query::<(&A, &B, &C)>();
+                rows.map(|(a, b, c)| weigh([a.0, b.0, c.0])).sum()
+            }
+        })
+        .with(Engine::Bevy, {
+            ComputeTaskPool::get_or_init(TaskPool::default);
+            let mut world = BevyWorld::new();
+            fill!(
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle),
+                |bundle| world.spawn(bundle)
+            );
+            let mut schedule = Schedule::default();
+            schedule.set_executor(MultiThreadedExecutor::new());
+            schedule.add_systems((
+                swapping!(bevy A B),
+                swapping!(bevy C D),
+                swapping!(bevy C E),
+            ));
+            move |clock: &mut Clock| {
+                clock.time_wall(|| schedule.run(&mut world));
+                let mut query = world.query::<(&A, &B, &C)>();
+                let rows = query.iter(&world);
+                rows.map(|(a, b, c)| weigh([a.0, b.0, c.0])).sum()
+            }
+        })
+}
+
 pub(crate) fn run(bench: &mut Bench) {
+    bench.row(
+        "schedule: 3 systems that swap, 60k rows, on threads",
+        6 * EACH,
+        swaps_on_threads,
+    );
     bench.row("schedule: 3 systems that swap, 60k rows", 6 * EACH, swaps);
 }
