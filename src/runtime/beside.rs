@@ -34,6 +34,8 @@ pub(crate) struct Beside {
     pub(super) plans: Vec<Plan>,
     /// The independent systems that share nothing with the world and wait for nobody in this pass.
     pub(super) floating: Vec<u32>,
+    /// By slot: whether it is among these.
+    is_floating: Vec<bool>,
     /// Those that may be among them, as of this version of the order.
     may_float: Vec<u32>,
     may_float_since: u64,
@@ -53,6 +55,7 @@ impl Default for Beside {
             shelf: None,
             plans: Vec::new(),
             floating: Vec::new(),
+            is_floating: Vec::new(),
             may_float: Vec::new(),
             may_float_since: 0,
             slots: Vec::new(),
@@ -84,8 +87,12 @@ impl Beside {
             self.may_float
                 .extend(independent.map(|unit| unit.own.cold.key.slot));
         }
+        for &slot in &self.floating {
+            self.is_floating[slot as usize] = false;
+        }
         self.floating.clear();
         if !self.may_float.is_empty() {
+            self.is_floating.resize(units.len(), false);
             // Timers and listeners come and go without a change of the order.
             let floats = |slot: u32| {
                 let unit = units.get(slot as usize).and_then(|slot| slot.unit.as_ref());
@@ -93,15 +100,16 @@ impl Beside {
             };
             let floating = self.may_float.iter().filter(|slot| floats(**slot));
             self.floating.extend(floating);
+            for &slot in &self.floating {
+                self.is_floating[slot as usize] = true;
+            }
         }
     }
 
     /// Whether a system was among the first of the pass: it has had its turn.
     #[inline]
     pub(super) fn has_floated(&self, slot: usize) -> bool {
-        self.floating
-            .iter()
-            .any(|&floating| floating as usize == slot)
+        self.is_floating.get(slot).is_some_and(|floats| *floats)
     }
 }
 
