@@ -255,7 +255,7 @@ impl Own<'_> {
     }
 
     /// Marks an entity's component for removal, while a query is being iterated; [`Context::clear_marks`] removes what
-    /// is marked. False where no system runs: there a [`RemovalMarks`](crate::RemovalMarks) of one's own does it; and in a
+    /// is marked. False where no system runs: there a [`RemovalMarks`] of one's own does it; and in a
     /// typed system, which removes by [`Commands`](crate::Commands).
     ///
     /// [`Context::clear_marks`]: crate::Context::clear_marks
