@@ -121,3 +121,24 @@ fn a_panic_comes_out_when_all_that_began_has_ended() {
     assert!(failed.to_string().contains("at 500"), "{failed}");
     assert_eq!(claim.world().query::<&Number>().count(), 1000);
 }
+
+#[test]
+fn many_archetypes_of_one_row_are_met_once_each() {
+    let mut world = World::new();
+    for tags in 0..256_u64 {
+        let entity = world.spawn(Number(tags));
+        for bit in (0..8).filter(|bit| tags & (1 << bit) != 0) {
+            world
+                .insert_named(entity, &format!("Tag {bit}"), Tag)
+                .unwrap();
+        }
+    }
+    let met = AtomicUsize::new(0);
+    world.query::<&mut Number>().par_for_each(64, |number| {
+        number.0 += 1;
+        met.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(met.into_inner(), 256);
+    let sum: u64 = world.query::<&Number>().map(|number| number.0).sum();
+    assert_eq!(sum, (1..=256).sum::<u64>());
+}

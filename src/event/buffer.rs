@@ -2,14 +2,12 @@
 
 use super::kept::Kept;
 
-#[allow(dead_code, reason = "for systems that share the world, which follow")]
 /// Events of one type that somebody sends who cannot reach the log, in order. The list keeps its memory.
 #[doc(hidden)]
 pub struct EventBuffer<E> {
     pub(super) events: Kept<Vec<E>>,
 }
 
-#[allow(dead_code, reason = "for systems that share the world, which follow")]
 impl<E> EventBuffer<E> {
     #[inline]
     pub(crate) fn send(&mut self, event: E) {

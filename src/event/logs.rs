@@ -89,7 +89,6 @@ impl EventLogs {
         log.extend(events, sent);
     }
 
-    #[allow(dead_code, reason = "for systems that share the world, which follow")]
     /// Sends what was collected, in order, and leaves the buffer empty with its memory.
     pub(crate) fn append<E: Send + Sync + 'static>(&mut self, buffer: &mut EventBuffer<E>) {
         if !buffer.is_empty() {
