@@ -263,6 +263,22 @@ fn commands_allocate_nothing_once_the_queue_has_its_size() {
     assert!((sum - 120.0).abs() < 0.5, "{sum}");
 }
 
+#[test]
+fn a_log_line_allocates_nothing_once_its_thread_has_written_one() {
+    let (owned, _) = manual("main");
+    owned.set_logger(|message, _| {
+        black_box(message);
+    });
+    let logger = owned.logger().with_prefix("prefix");
+    let text = "x".repeat(100_000);
+    let write = |length: usize| logger.log(&text[..length]);
+    write(1_000);
+    assert_eq!(allocations(|| (0..100).for_each(|_| write(1_000))), 0);
+    // What a line needed that was much longer than others is given back.
+    write(100_000);
+    assert!(allocations(|| write(1_000)) > 0);
+}
+
 struct Hit(u64);
 struct Miss(u64);
 

@@ -120,6 +120,28 @@ fn events_without_a_reader_are_dropped_at_the_next_delivery() {
 }
 
 #[test]
+fn events_that_nobody_reads_do_not_wear_a_type_out() {
+    let mut world = World::new();
+    let mut reader = world.event_reader::<u64>();
+    for round in 0..200_u64 {
+        world.send_events(0..10_u64);
+        world.deliver_events();
+        // Somebody reads the first ones, and then the last ones.
+        match round {
+            9 => {
+                assert_eq!(reader.read(&world).unwrap().count(), 100);
+                reader = World::new().event_reader::<u64>();
+            }
+            198 => reader = world.event_reader::<u64>(),
+            _ => {}
+        }
+    }
+    // spec: EVT-03, EVT-04
+    assert!(reader.read(&world).unwrap().copied().eq(0..10));
+    assert_eq!(reader.missed(), 0);
+}
+
+#[test]
 fn what_all_readers_have_read_is_dropped_and_a_dropped_reader_holds_nothing() {
     let (mut world, alive) = (World::new(), Alive::default());
     let mut reader = world.event_reader::<Counted>();

@@ -55,6 +55,7 @@ fn members_come_and_go<const S: bool>() {
     world.insert_named(whole, "Health", Data(json!(1))).unwrap();
     // spec: GRP-01
     assert_eq!(balls.members(&world).unwrap(), [half]);
+    assert!(!balls.is_empty(&world).unwrap());
     // spec: GRP-03
     let items = balls.iter(&mut world).unwrap().map(|(health, speed)| {
         health.0 += 10;

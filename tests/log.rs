@@ -56,6 +56,7 @@ fn a_replacement_receives_message_and_level_as_plain_text() {
             (name, name)
         );
     }
+    assert_eq!(Level::from(&String::from("warning")), Level::Warning);
 }
 
 #[test]

@@ -151,6 +151,29 @@ fn the_pass_is_shown_as_a_graph_with_its_conflicts() {
         ]
     );
     assert_eq!(reached[2], [""; 0]);
+    let alone = cx.systems().map(|system| system.is_exclusive());
+    assert!(alone.eq([false, false, true, false, false]));
+}
+
+#[test]
+fn everything_that_a_system_reaches_is_told_in_words() {
+    let container = OwnedContainer::new("main").unwrap();
+    let mut claim = container.claim().unwrap();
+    let all = |_: Own<'_>, _: Commands<'_>, _: ResMut<'_, u8>, _: Events<'_, u16>| ();
+    claim.add_system(parallel("all", all)).unwrap();
+    let cx = claim.context();
+    let system = cx.systems().next().unwrap();
+    let reached: Vec<String> = system.access().iter().map(ToString::to_string).collect();
+    // spec: PAR-13
+    assert_eq!(
+        reached,
+        [
+            "has own things",
+            "has commands",
+            "writes resource \"u8\"",
+            "reads event \"u16\""
+        ]
+    );
 }
 
 #[test]
@@ -228,6 +251,52 @@ fn a_conflict_between_systems_that_others_put_in_order_is_not_listed() {
     claim.context().succeeds("last", "between").unwrap();
     assert_eq!(claim.context().conflicts(), []);
     assert!(!claim.context().graph().contains("dashed"));
+}
+
+#[test]
+fn a_conflict_is_listed_unless_both_wait_for_one_between_them() {
+    let container = OwnedContainer::new("main").unwrap();
+    let mut claim = container.claim().unwrap();
+    let first = |_: Matches<'_, (&mut Position, &mut Velocity)>| ();
+    claim.add_system(parallel("first", first)).unwrap();
+    let between = |_: Matches<'_, &Velocity>| ();
+    claim.add_system(parallel("between", between)).unwrap();
+    let last = |_: Matches<'_, &mut Position>| ();
+    claim.add_system(parallel("last", last)).unwrap();
+    let graph = claim.context().graph();
+    assert!(graph.contains("\"first\" -> \"between\""), "{graph}");
+    assert!(graph.contains("\"first\" -> \"last\""), "{graph}");
+    assert!(!graph.contains("\"between\" -> \"last\""), "{graph}");
+    let between = |_: Matches<'_, (&Velocity, &Position)>| ();
+    claim.add_system(parallel("between", between)).unwrap();
+    let graph = claim.context().graph();
+    // spec: PAR-07
+    assert!(graph.contains("\"first\" -> \"between\""), "{graph}");
+    assert!(!graph.contains("\"first\" -> \"last\""), "{graph}");
+    assert!(graph.contains("\"between\" -> \"last\""), "{graph}");
+}
+
+#[test]
+fn a_run_condition_conflicts_with_whoever_writes() {
+    for asks_first in [true, false] {
+        let container = OwnedContainer::new("main").unwrap();
+        let mut claim = container.claim().unwrap();
+        let asks = || parallel("asks", |_: Own<'_>| ()).run_if(|_| true);
+        let writes = || parallel("writes", |_: Matches<'_, &mut Position>| ());
+        let (first, last) = if asks_first {
+            claim.add_system(asks()).unwrap();
+            claim.add_system(writes()).unwrap();
+            ("asks", "writes")
+        } else {
+            claim.add_system(writes()).unwrap();
+            claim.add_system(asks()).unwrap();
+            ("writes", "asks")
+        };
+        let edge = format!("\"{first}\" -> \"{last}\" [style=dashed, label=\"run condition\"];");
+        let graph = claim.context().graph();
+        // spec: PAR-07
+        assert!(graph.contains(&edge), "{graph}");
+    }
 }
 
 #[test]

@@ -157,3 +157,20 @@ fn the_graph_shows_who_waits() {
         "{graph}"
     );
 }
+
+#[test]
+fn one_whose_run_condition_looks_at_the_world_waits_for_those_before_it() {
+    for workers in [0, 2] {
+        let stage = stage(workers);
+        stage.alone("first");
+        let mut claim = stage.owned.claim().unwrap();
+        claim.add_system(stage.poll().run_if(|_| true)).unwrap();
+        drop(claim);
+        assert_eq!(stage.pass(), "first poll");
+        // Without it, it waits for nobody.
+        let mut claim = stage.owned.claim().unwrap();
+        claim.add_system(stage.poll()).unwrap();
+        drop(claim);
+        assert_eq!(stage.pass(), "poll first");
+    }
+}

@@ -2,6 +2,7 @@
 #![cfg(feature = "rayon")]
 
 use ecs::prelude::*;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -141,4 +142,18 @@ fn many_archetypes_of_one_row_are_met_once_each() {
     assert_eq!(met.into_inner(), 256);
     let sum: u64 = world.query::<&Number>().map(|number| number.0).sum();
     assert_eq!(sum, (1..=256).sum::<u64>());
+}
+
+#[test]
+fn full_pieces_go_to_rayons_threads_and_the_rest_stays_here() {
+    let mut world = World::new();
+    world.spawn_batch((0..8).map(Number));
+    let here = std::thread::current().id();
+    let elsewhere = Mutex::new(Vec::new());
+    world.query::<&Number>().par_for_each(5, |number| {
+        if std::thread::current().id() != here {
+            elsewhere.lock().unwrap().push(number.0);
+        }
+    });
+    assert_eq!(elsewhere.into_inner().unwrap(), [0, 1, 2, 3, 4]);
 }

@@ -119,6 +119,11 @@ fn statistics_are_read_while_systems_run() {
     stop.store(true, Ordering::Relaxed);
     reading.join("the reader");
     assert_eq!(of(&owned, "free").runs, 201);
+    // One that is gone is not shown; the others are.
+    assert!(claim.remove_system("held"));
+    let shown = owned.run_statistics();
+    // spec: PAR-08
+    assert!(matches!(&shown[..], [(handle, _)] if **handle == *"free"));
     // Off: nothing is kept, nothing is shown.
     claim.context().set_timed(false);
     claim.update().unwrap();

@@ -295,3 +295,24 @@ fn losses_are_kept_no_longer_than_somebody_waits_for_them() {
         kept()
     );
 }
+
+#[test]
+fn events_take_memory_for_what_waits_and_readers_that_are_gone_take_none() {
+    let mut world = World::new();
+    let mut reader = world.event_reader::<u64>();
+    world.deliver_events();
+    let before = LIVE.get();
+    let kept = || LIVE.get().wrapping_sub(before);
+    for _ in 0..10_000 {
+        drop(world.event_reader::<u64>());
+    }
+    // spec: EVT-04
+    assert!(kept() < 1024, "{} bytes for nobody", kept());
+    for _ in 0..8 {
+        world.send_events(0..1_000_u64);
+        world.deliver_events();
+    }
+    // spec: EVT-04
+    assert!(kept() < 8_000 * 8 * 8, "{} bytes for 8,000", kept());
+    assert_eq!(reader.read(&world).unwrap().len(), 8_000);
+}

@@ -288,3 +288,35 @@ fn one_that_is_registered_while_another_world_stands_in_hears_the_one_that_stays
     // spec: EVT-03
     assert_eq!(stage.pass(), "late.a1 late.a2 late.update");
 }
+
+#[test]
+fn listeners_that_panic_when_they_are_dropped_are_dropped_all_the_same() {
+    struct Bomb(Trace);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.add("bang");
+            panic!("a bomb was dropped");
+        }
+    }
+
+    let mut stage = Stage::new();
+    let system = |name: &str| {
+        let mut system = stage.probe(name);
+        for bomb in [Bomb(stage.trace.clone()), Bomb(stage.trace.clone())] {
+            system = system.listen::<A>(move |_, _, _| {
+                let _ = &bomb;
+                Ok(())
+            });
+        }
+        system
+    };
+    let (kept, refused) = (system("kept"), system(""));
+    stage.claim.add_system(refused).unwrap_err();
+    assert_eq!(stage.trace.line(), ".drop bang bang");
+    stage.add(kept);
+    stage.pass();
+    assert!(stage.claim.context().remove_system("kept"));
+    // spec: EVT-06
+    assert_eq!(stage.trace.line(), "kept.shutdown kept.drop bang bang");
+}

@@ -69,6 +69,51 @@ fn events_of_all_types_come_in_the_order_sent_to_the_systems_in_their_order() {
 }
 
 #[test]
+fn one_that_has_heard_nothing_yet_hears_all_types_in_the_order_sent() {
+    let all = "one.b1 one.a1 one.b2 one.a2 one.b3 one.a3";
+    for queued in [false, true] {
+        let mut stage = Stage::new();
+        let one = stage.probe("one");
+        stage.add(if queued {
+            one.hears_queued()
+        } else {
+            one.hears()
+        });
+        for number in 1..4 {
+            stage.owned.send_event(B(number));
+            stage.owned.send_event(A(number));
+        }
+        // It starts behind the place where those hear that hear in the root step.
+        let expected = if queued {
+            format!("one.init {all} one.update one.update")
+        } else {
+            format!("one.init one.update {all} one.update")
+        };
+        // spec: EVT-02, EVT-03
+        assert_eq!([stage.pass(), stage.pass()].join(" "), expected);
+    }
+}
+
+#[test]
+fn several_sent_at_once_keep_their_places_among_those_of_other_types() {
+    let mut stage = Stage::new();
+    stage.add(stage.probe("one").hears());
+    stage.pass();
+    let world = stage.claim.world();
+    for number in [1, 4] {
+        world.send_events([A(number), A(number + 1)]);
+        world.send_events([B(number), B(number + 1)]);
+        world.send_events::<A>([]);
+        world.send_event(A(number + 2));
+    }
+    // spec: EVT-02
+    assert_eq!(
+        stage.pass(),
+        "one.a1 one.a2 one.b1 one.b2 one.a3 one.a4 one.a5 one.b4 one.b5 one.a6 one.update"
+    );
+}
+
+#[test]
 fn a_replacement_takes_its_predecessors_place_but_not_what_was_for_it() {
     let mut stage = Stage::new();
     stage.add(stage.probe("one").hears());
