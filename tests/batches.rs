@@ -7,6 +7,7 @@ use kinds::{Health, Held, Ledger, Speed, for_both_storages};
 
 for_both_storages! {
     batches_of_named_components
+    named_components_are_inserted_beside_the_others
     a_batch_that_does_not_fit_leaves_what_was_there
     slots_that_were_given_back_are_counted
     what_is_refused_is_dropped_one_by_one
@@ -41,6 +42,21 @@ fn batches_of_named_components<const S: bool>() {
             ),
             (Some(n), Some(-n), Some(n))
         );
+    }
+}
+
+fn named_components_are_inserted_beside_the_others<const S: bool>() {
+    let mut world = World::new();
+    let ids: Vec<Entity> = world.spawn_batch((0..4).map(Health::<S>)).collect();
+    for value in [10, 20] {
+        for id in &ids {
+            let spare = Named::<_, Spare>::new(Health::<S>(value));
+            world.insert(*id, spare).unwrap();
+        }
+        let mut rows = world.query::<(&Health<S>, Named<&Health<S>, Spare>)>();
+        // spec: COMP-05, LOOK-05
+        assert!((0..4).all(|n| rows.next() == Some((&Health(n), &Health(value)))));
+        assert!(rows.next().is_none());
     }
 }
 
@@ -129,4 +145,22 @@ fn an_id_that_waits_to_be_issued_is_not_reserved() {
     assert_eq!(world.reserve_entity().ok(), Some(next));
     world.spawn_reserved(next, Health::<false>(1)).unwrap();
     assert_eq!(world.len(), 1);
+}
+
+#[test]
+fn a_batch_that_needs_few_of_the_free_slots_leaves_the_others_to_the_next_ones() {
+    let mut world = World::with_slot_limit(8);
+    for sizes in [[3, 5], [8, 0], [1, 7]] {
+        let ids: Vec<Entity> = world.spawn_batch((0..8).map(Health::<false>)).collect();
+        // Each free slot is followed by its neighbour.
+        ids.iter().rev().for_each(|id| assert!(world.despawn(*id)));
+        for size in sizes {
+            // spec: ENT-03, ENT-06
+            assert_eq!(
+                world.spawn_batch((0..size).map(Health::<false>)).len(),
+                size as usize
+            );
+        }
+        world.clear();
+    }
 }

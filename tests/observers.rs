@@ -275,6 +275,26 @@ fn who_comes_late_or_is_gone_is_not_told() {
 }
 
 #[test]
+fn who_comes_late_is_told_of_everything_from_then_on() {
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Speed<false>>(&mut world, On::Added, "early");
+    for _ in 0..5 {
+        world.spawn(Speed::<false>(1));
+    }
+    told.observe::<Speed<false>>(&mut world, On::Added, "late");
+    assert_eq!(told.after(&mut world).len(), 5);
+    for _ in 0..3 {
+        let entity = world.spawn(Speed::<false>(1));
+        // spec: EVT-05
+        assert_eq!(
+            told.after(&mut world),
+            [("early", entity), ("late", entity)]
+        );
+    }
+}
+
+#[test]
 fn where_nobody_observes_nothing_is_kept() {
     let mut world = World::new();
     let come_and_go = |world: &mut World| {

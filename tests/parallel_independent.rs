@@ -5,7 +5,9 @@ mod common;
 use std::time::Duration;
 
 use common::{Trace, manual, us};
-use ecs::{Own, OwnedContainer, Policy, Registration, System, Timer, Workers, parallel, system};
+use ecs::{
+    Listener, Own, OwnedContainer, Policy, Registration, System, Timer, Workers, parallel, system,
+};
 
 struct Stage {
     owned: OwnedContainer,
@@ -172,5 +174,29 @@ fn one_whose_run_condition_looks_at_the_world_waits_for_those_before_it() {
         claim.add_system(stage.poll()).unwrap();
         drop(claim);
         assert_eq!(stage.pass(), "poll first");
+    }
+}
+
+#[test]
+fn one_that_only_listens_in_the_root_step_still_waits_for_nobody() {
+    struct Rang;
+
+    let stage = stage(0);
+    stage.alone("first");
+    let mut claim = stage.owned.claim().unwrap();
+    claim.add_system(stage.poll()).unwrap();
+    for (queued, expected) in [(false, "heard poll first"), (true, "first heard poll")] {
+        let trace = stage.trace.clone();
+        let ear = Listener::to::<Rang>(move |_, _| {
+            trace.add("heard");
+            Ok(())
+        });
+        let ear = if queued { ear.queued() } else { ear };
+        claim.context().add_listener("poll", ear).unwrap();
+        claim.update().unwrap();
+        stage.trace.take();
+        claim.context().send_event(Rang);
+        claim.update().unwrap();
+        assert!(stage.trace.line().ends_with(expected), "queued: {queued}");
     }
 }

@@ -119,6 +119,10 @@ fn statistics_are_read_while_systems_run() {
     stop.store(true, Ordering::Relaxed);
     reading.join("the reader");
     assert_eq!(of(&owned, "free").runs, 201);
+    let cx = claim.context();
+    let own = cx.systems().map(|one| one.run_statistics());
+    // spec: PAR-08
+    assert!(own.map(|own| own.unwrap().runs).eq([201, 201]));
     // One that is gone is not shown; the others are.
     assert!(claim.remove_system("held"));
     let shown = owned.run_statistics();
