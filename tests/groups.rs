@@ -381,6 +381,26 @@ fn a_group_that_was_removed_is_gone_for_its_handles() {
 }
 
 #[test]
+fn a_group_goes_on_when_another_of_its_kinds_is_removed() {
+    let mut world = World::new();
+    for name in ["first", "middle", "last"] {
+        world.register_group::<Health<false>>(name).unwrap();
+    }
+    for removed in ["middle", "first"] {
+        assert!(world.remove_group(removed));
+        let last = world.group::<Health<false>>("last").unwrap();
+        let before = last.len(&world).unwrap();
+        let id = world.spawn(Health::<false>(1));
+        // spec: GRP-01
+        assert_eq!(last.len(&world), Ok(before + 1));
+        world.remove::<Health<false>>(id);
+        // spec: GRP-01
+        assert_eq!(last.len(&world), Ok(before));
+        world.spawn(Health::<false>(1));
+    }
+}
+
+#[test]
 fn a_group_of_another_world_is_refused() {
     let mut world = World::new();
     let mut living = world.register_group::<Health<false>>("living").unwrap();

@@ -256,3 +256,44 @@ fn single_entities_are_filtered_by_what_changed_in_them() {
         assert_eq!(trace.line(), expected);
     }
 }
+
+/// What a system writes is lent to it column by column; each has to be that of its archetype and its term.
+#[test]
+fn several_columns_of_several_archetypes_are_lent_each_for_its_own() {
+    for workers in [0, 1, 3] {
+        let (owned, _) = stage(workers);
+        let mut claim = owned.claim().unwrap();
+        for n in 0..4 {
+            claim.world().spawn((A(n), B(10 + n)));
+            claim.world().spawn((A(20 + n), B(30 + n), C(40 + n)));
+            claim.world().spawn((A(50 + n), B(60 + n), S(70 + n)));
+            claim.world().spawn((A(80 + n), C(90 + n)));
+        }
+        let turn = parallel("turn", |all: Matches<'_, (&mut A, &mut B)>| {
+            for (a, b) in all {
+                std::mem::swap(&mut a.0, &mut b.0);
+                b.0 += 1_000;
+            }
+        });
+        claim.add_system(turn.every_pass()).unwrap();
+        let beside = parallel("beside", |mut all: Matches<'_, &mut C>| {
+            all.for_each(|c| c.0 += 2_000);
+        });
+        claim.add_system(beside.every_pass()).unwrap();
+        claim.update().unwrap();
+        let world = claim.world();
+        for n in 0..4 {
+            let both = |world: &mut World, a: i64, b: i64| {
+                let mut rows = world.query::<(&A, &B)>();
+                assert!(rows.any(|row| (row.0.0, row.1.0) == (a, b)), "{a} and {b}");
+            };
+            // spec: PAR-01
+            both(world, 10 + n, 1_000 + n);
+            both(world, 30 + n, 1_020 + n);
+            both(world, 60 + n, 1_050 + n);
+            let mut others = world.query::<(&A, &C)>();
+            assert!(others.any(|row| (row.0.0, row.1.0) == (80 + n, 2_090 + n)));
+        }
+        assert_eq!(world.query::<(&A, &B)>().count(), 12);
+    }
+}

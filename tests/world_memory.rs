@@ -6,7 +6,7 @@ mod kinds;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use ecs::{Component, Data, Entity, Value, World};
+use ecs::{Component, Data, Entity, On, Value, World};
 use kinds::{Health, Marker, Speed, for_both_storages};
 
 struct Counting;
@@ -64,6 +64,13 @@ impl Since {
             live: LIVE.get(),
             told: world.statistics().bytes,
         }
+    }
+
+    /// Both, signed.
+    fn change(&self, world: &World) -> (isize, isize) {
+        let now = Self::now(world);
+        let change = |now: usize, before: usize| now.wrapping_sub(before).cast_signed();
+        (change(now.live, self.live), change(now.told, self.told))
     }
 
     fn grown(&self, world: &World) -> (usize, usize) {
@@ -315,4 +322,57 @@ fn events_take_memory_for_what_waits_and_readers_that_are_gone_take_none() {
     // spec: EVT-04
     assert!(kept() < 8_000 * 8 * 8, "{} bytes for 8,000", kept());
     assert_eq!(reader.read(&world).unwrap().len(), 8_000);
+}
+
+#[test]
+fn what_is_kept_for_readers_groups_and_observers_is_counted() {
+    const ROWS: i64 = 20_000;
+    let mut world = World::new();
+    for kind in 0..500 {
+        let (id, name) = (world.spawn(()), format!("Kind{kind}"));
+        world.insert_named(id, &name, Data(Value::Null)).unwrap();
+    }
+    world.spawn(Health::<false>(0));
+    // A place for each kind up to the one that is asked for.
+    let since = Since::now(&world);
+    let mut reader = world.removed_reader::<Health<false>>().unwrap();
+    let kinds = since.grown(&world);
+    assert_told(kinds);
+    // spec: ENT-09
+    assert!(kinds.1 > 500 * 8, "{} bytes for 500 kinds", kinds.1);
+    let since = Since::now(&world);
+    for group in 0..200 {
+        let name = format!("group{group}");
+        world.register_group::<Speed<false>>(&name).unwrap();
+    }
+    // spec: ENT-09
+    assert!(since.grown(&world).1 > 200 * 8);
+    world.register_group::<Health<false>>("all").unwrap();
+    world
+        .observe::<Health<false>>(On::Added, |_, _, _| Ok(()))
+        .unwrap();
+    let steps: [&dyn Fn(&mut World); 4] = [
+        // The rows, the members and what the observer is to be told.
+        &|world| assert!(world.spawn_batch((0..ROWS).map(Health::<false>)).len() > 0),
+        // What it is being told has a place of its own.
+        &|world| world.run_observers().unwrap(),
+        // The losses that the reader has not read.
+        &|world| {
+            for id in world.query::<Entity>().collect::<Vec<_>>() {
+                world.remove::<Health<false>>(id);
+            }
+        },
+        &|world| world.shrink_to_fit(),
+    ];
+    for step in steps {
+        let since = Since::now(&world);
+        step(&mut world);
+        let (live, told) = since.change(&world);
+        // spec: ENT-09
+        assert!(
+            live.abs_diff(told) < 8192,
+            "{live} bytes were allocated, {told} are told"
+        );
+    }
+    assert!(reader.next(&mut world).unwrap().is_some());
 }
