@@ -2,6 +2,8 @@
 
 mod kinds;
 
+use std::collections::BTreeSet;
+
 use ecs::{Entity, EntityError, Named, TypeName, World};
 use kinds::{Health, Held, Ledger, Speed, for_both_storages};
 
@@ -150,7 +152,7 @@ fn an_id_that_waits_to_be_issued_is_not_reserved() {
 #[test]
 fn a_batch_that_needs_few_of_the_free_slots_leaves_the_others_to_the_next_ones() {
     let mut world = World::with_slot_limit(8);
-    for sizes in [[3, 5], [8, 0], [1, 7]] {
+    for sizes in [[3, 2, 3], [8, 0, 0], [1, 4, 3]] {
         let ids: Vec<Entity> = world.spawn_batch((0..8).map(Health::<false>)).collect();
         // Each free slot is followed by its neighbour.
         ids.iter().rev().for_each(|id| assert!(world.despawn(*id)));
@@ -159,6 +161,12 @@ fn a_batch_that_needs_few_of_the_free_slots_leaves_the_others_to_the_next_ones()
             // spec: ENT-03, ENT-06
             assert_eq!(world.spawn_batch(few).len(), size);
         }
+        let left: BTreeSet<Entity> = world
+            .query::<(Entity, &Health<false>)>()
+            .map(|row| row.0)
+            .collect();
+        // spec: ENT-03
+        assert_eq!((left.len(), world.len()), (8, 8));
         world.clear();
     }
 }

@@ -413,33 +413,36 @@ fn a_command_of_a_system_that_has_left_is_still_its_own() {
 
 #[test]
 fn of_many_commands_that_fail_the_first_have_lines() {
-    let (owned, _) = manual("main");
-    let lines = log_of(&owned);
-    let trace = Trace::default();
-    let mut claim = owned.claim().unwrap();
-    for name in ["a", "b"] {
-        let many = Probe::new(name, &trace).update(once(|cx| {
-            let gone = cx.world.spawn(());
-            cx.world.despawn(gone);
-            for _ in 0..1_000 {
-                cx.world.commands().strict().despawn(gone);
-            }
-            Ok(())
-        }));
-        claim.add_system(many.reg()).unwrap();
-    }
-    let error = claim.update().unwrap_err();
-    assert_eq!(error.failure().unwrap().handle(), "a");
-    let lines = lines.take();
-    assert_eq!(lines.len(), 2 * 65);
-    for (row, name) in lines.chunks(65).zip(["a", "b"]) {
-        let head = format!("error: [{name}] failed in command: ");
-        assert!(row.iter().all(|line| line.starts_with(&head)));
-        assert!(
-            row[64].ends_with(": 936 more commands failed"),
-            "{}",
-            row[64]
-        );
+    for (count, rest) in [
+        (64, None),
+        (65, Some(": 1 more commands failed")),
+        (1_000, Some(": 936 more commands failed")),
+    ] {
+        let (owned, _) = manual("main");
+        let lines = log_of(&owned);
+        let trace = Trace::default();
+        let mut claim = owned.claim().unwrap();
+        for name in ["a", "b"] {
+            let many = Probe::new(name, &trace).update(once(move |cx| {
+                let gone = cx.world.spawn(());
+                cx.world.despawn(gone);
+                for _ in 0..count {
+                    cx.world.commands().strict().despawn(gone);
+                }
+                Ok(())
+            }));
+            claim.add_system(many.reg()).unwrap();
+        }
+        let error = claim.update().unwrap_err();
+        assert_eq!(error.failure().unwrap().handle(), "a");
+        let lines = lines.take();
+        let each = 64 + usize::from(rest.is_some());
+        assert_eq!(lines.len(), 2 * each);
+        for (row, name) in lines.chunks(each).zip(["a", "b"]) {
+            let head = format!("error: [{name}] failed in command: ");
+            assert!(row.iter().all(|line| line.starts_with(&head)));
+            assert!(rest.is_none_or(|rest| row[64].ends_with(rest)), "{row:?}");
+        }
     }
 }
 

@@ -385,3 +385,33 @@ fn who_was_ordered_waits_although_nothing_conflicts() {
         }
     }
 }
+
+#[test]
+fn that_many_ways_lead_from_one_system_to_another_takes_no_time() {
+    const STEPS: usize = 30;
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    for step in 0..=STEPS {
+        for name in ["in", "left", "right"] {
+            add(&mut claim, &format!("{name}{step}"));
+        }
+    }
+    // Two to the 30th ways from the first one to the last.
+    for step in 0..STEPS {
+        for side in ["left", "right"] {
+            let side = format!("{side}{step}");
+            let mut cx = claim.context();
+            cx.precedes(&*format!("in{step}"), &*side).unwrap();
+            cx.precedes(&*side, &*format!("in{}", step + 1)).unwrap();
+        }
+    }
+    claim.context().precedes("left30", "in0").unwrap();
+    let last = format!("in{STEPS}");
+    let refused = claim.context().precedes(&*last, "in0").unwrap_err();
+    let SystemError::Cycle { systems, .. } = &refused else {
+        panic!("{refused}");
+    };
+    // spec: PAR-05
+    assert_eq!(systems.len(), 2 * STEPS + 2);
+    assert!(systems.first() == systems.last() && *systems[2 * STEPS] == *last);
+}

@@ -29,7 +29,9 @@ macro_rules! kind {
 kind!(A Table);
 kind!(B Table);
 kind!(C Table);
+kind!(D Table);
 kind!(S Sparse);
+kind!(T Sparse);
 
 fn stage(workers: usize) -> (OwnedContainer, ManualClock) {
     let (owned, clock) = manual("main");
@@ -296,4 +298,50 @@ fn several_columns_of_several_archetypes_are_lent_each_for_its_own() {
         }
         assert_eq!(world.query::<(&A, &B)>().count(), 12);
     }
+}
+
+/// What a system writes is lent to it, columns as well as sets; each is asked for its own changes.
+fn one_of_several_passes_when_its_own_component_has_changed<X: Component, Y: Component>(
+    x: fn(i64) -> X,
+    y: fn(i64) -> Y,
+) {
+    for workers in [0, 1] {
+        let (owned, _) = stage(workers);
+        let mut claim = owned.claim().unwrap();
+        let world = claim.world();
+        let ids = [
+            world.spawn((x(0), y(0))),
+            world.spawn((x(1), y(1), C(1))),
+            world.spawn((x(2), y(2), D(2))),
+        ];
+        let told = Trace::default();
+        let trace = told.clone();
+        let ask = move |mut both: Matches<'_, (&mut X, &mut Y), Changed<Y>>| {
+            for (n, id) in ids.iter().enumerate() {
+                if both.get_many_mut([*id]).is_ok() {
+                    trace.add(n.to_string());
+                }
+            }
+        };
+        claim.add_system(parallel("ask", ask).every_pass()).unwrap();
+        claim.update().unwrap();
+        assert_eq!(told.line(), "0 1 2", "all are new");
+        for (n, id) in ids.into_iter().enumerate() {
+            claim.world().insert(id, x(7)).unwrap();
+            claim.update().unwrap();
+            assert_eq!(told.line(), "", "what it asks for has not changed");
+            claim.world().insert(id, y(7)).unwrap();
+            claim.update().unwrap();
+            // spec: LOOK-09, LOOK-14
+            assert_eq!(told.line(), n.to_string());
+        }
+    }
+}
+
+#[test]
+fn one_of_several_passes_by_its_own_changes() {
+    one_of_several_passes_when_its_own_component_has_changed(A, B);
+    one_of_several_passes_when_its_own_component_has_changed(S, T);
+    one_of_several_passes_when_its_own_component_has_changed(A, S);
+    one_of_several_passes_when_its_own_component_has_changed(T, B);
 }
