@@ -4,7 +4,7 @@
     reason = "measured: else 75 ns for every archetype visited"
 )]
 
-use super::access::{Access, Term};
+use super::access::Term;
 use crate::base::entity::Entity;
 use crate::store::archetype::Archetype;
 use crate::store::column::Column;
@@ -25,15 +25,29 @@ pub(super) struct Ahead<'w, T> {
     base: usize,
 }
 
+impl<T> Default for Ahead<'_, T> {
+    fn default() -> Self {
+        Self {
+            left: &mut [],
+            base: 0,
+        }
+    }
+}
+
 impl<'w, T> Ahead<'w, T> {
     pub(super) fn new(all: &'w mut [T]) -> Self {
         Self { left: all, base: 0 }
     }
 
+    /// Takes an element out. One that lies behind, or beyond the end, is not there, and nothing is lost by asking.
     #[inline(always)]
     pub(super) fn take(&mut self, number: usize) -> Option<&'w mut T> {
+        let ahead = number.wrapping_sub(self.base);
+        if ahead >= self.left.len() {
+            return None;
+        }
         let (element, left) = std::mem::take(&mut self.left)
-            .get_mut(number.checked_sub(self.base)?..)?
+            .get_mut(ahead..)?
             .split_first_mut()?;
         self.left = left;
         self.base = number + 1;
@@ -169,59 +183,60 @@ pub struct Cells<'w, 'v, const N: usize> {
 }
 
 impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
+    /// Positions ascend, because requests and columns are sorted alike.
     #[inline(always)]
     pub(super) fn new(
         columns: &'w mut [Column],
         rows: EntityRows<'w>,
-        accesses: &[Access],
         positions: &[u16],
         views: &'v [NumberedView<'w>],
         now: u64,
     ) -> Self {
-        let mut cells = Self {
-            columns: [const { Cell::Empty }; N],
-            views,
-            rows,
-            now,
-            marks_rows: false,
-        };
+        let mut cells = Self::empty(rows, views, now);
         let mut columns = Ahead::new(columns);
+        let mut place = |cell: &mut Cell<'w>, position: u16| {
+            // There is no column with the number `ABSENT`.
+            if let Some(column) = columns.take(position as usize) {
+                *cell = Cell::Exclusive(column);
+            }
+        };
         // Where the number of requests is known the loop is unrolled.
-        if let (true, Some(accesses), Some(positions)) = (
-            N <= UNROLLED && accesses.len() == N,
-            accesses.first_chunk::<N>(),
-            positions.first_chunk::<N>(),
-        ) {
-            for at in 0..N {
-                cells.place(at, accesses[at], positions[at], &mut columns);
+        if let (true, Some(positions)) = (N <= UNROLLED, positions.first_chunk::<N>()) {
+            for (cell, &position) in cells.columns.iter_mut().zip(positions) {
+                place(cell, position);
             }
         } else {
-            for (at, (&access, &position)) in accesses.iter().zip(positions).enumerate() {
-                cells.place(at, access, position, &mut columns);
+            for (cell, &position) in cells.columns.iter_mut().zip(positions) {
+                place(cell, position);
             }
         }
         cells
     }
 
-    /// The same where the archetype is shared. For each request: how, where in the archetype, and whether what it
-    /// reaches is the next of the columns that are lent.
-    pub(super) fn lent(
-        archetype: &'w Archetype,
-        lent: &'w mut [Column],
-        rows: EntityRows<'w>,
-        requests: impl Iterator<Item = (Access, u16, bool)>,
-        views: &'v [NumberedView<'w>],
-        now: u64,
-    ) -> Self {
-        let mut cells = Self {
+    #[inline(always)]
+    fn empty(rows: EntityRows<'w>, views: &'v [NumberedView<'w>], now: u64) -> Self {
+        Self {
             columns: [const { Cell::Empty }; N],
             views,
             rows,
             now,
             marks_rows: false,
-        };
+        }
+    }
+
+    /// The same where the archetype is shared. For each request: where in the archetype, and whether what it reaches is
+    /// the next of the columns that are lent.
+    pub(super) fn lent(
+        archetype: &'w Archetype,
+        lent: &'w mut [Column],
+        rows: EntityRows<'w>,
+        requests: impl Iterator<Item = (u16, bool)>,
+        views: &'v [NumberedView<'w>],
+        now: u64,
+    ) -> Self {
+        let mut cells = Self::empty(rows, views, now);
         let mut lent = lent.iter_mut();
-        for (at, (access, position, is_lent)) in requests.enumerate() {
+        for (at, (position, is_lent)) in requests.enumerate() {
             // A column is lent also for an archetype that has none.
             let own = is_lent.then(|| lent.next()).flatten();
             if position == ABSENT {
@@ -231,10 +246,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
                 continue;
             };
             match (own, archetype.columns().get(position as usize)) {
-                (Some(column), _) => {
-                    cells.marks_rows |= access == Access::Write && column.ticks().is_some();
-                    *cell = Cell::Exclusive(column);
-                }
+                (Some(column), _) => *cell = Cell::Exclusive(column),
                 (None, Some(column)) => *cell = Cell::Shared(column),
                 (None, None) => {}
             }
@@ -242,43 +254,44 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
         cells
     }
 
-    /// Takes the column of a request out of the columns left. Positions ascend,
-    /// because requests and columns are sorted alike.
+    /// The cell of a term. A query with one kind at most has but one.
     #[inline(always)]
-    fn place(&mut self, at: usize, access: Access, position: u16, columns: &mut Ahead<'w, Column>) {
-        if position == ABSENT {
-            return;
-        }
-        let column = columns.take(position as usize);
-        let (Some(column), Some(cell)) = (column, self.columns.get_mut(at)) else {
-            return;
+    fn cell(&mut self, term: Term) -> Option<&mut Cell<'w>> {
+        self.columns
+            .get_mut(if N == 1 { 0 } else { term.request as usize })
+    }
+
+    /// What a term reads. Several may read one column.
+    #[inline(always)]
+    pub(super) fn read<T: Component>(&mut self, term: Term) -> &'w [T] {
+        let Some(cell) = self.cell(term) else {
+            return &[];
         };
-        if access == Access::Read {
-            *cell = Cell::Shared(column);
-        } else {
-            self.marks_rows |= access == Access::Write && column.ticks().is_some();
-            *cell = Cell::Exclusive(column);
-        }
+        let column: &'w Column = match std::mem::replace(cell, Cell::Empty) {
+            Cell::Empty => return &[],
+            Cell::Shared(column) => column,
+            Cell::Exclusive(column) => column,
+        };
+        *cell = Cell::Shared(column);
+        column.values().unwrap_or_default()
     }
 
+    /// What a term writes that has marks of its own.
     #[inline(always)]
-    pub(super) fn read<T: Component>(&self, term: Term) -> &'w [T] {
-        match self.columns.get(term.request as usize) {
-            Some(Cell::Shared(column)) => column.values().unwrap_or_default(),
-            _ => &[],
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn write<T: Component>(
-        &mut self,
-        term: Term,
-    ) -> (&'w mut [T], Option<&'w mut [u64]>) {
-        let cell = self.columns.get_mut(term.request as usize);
+    pub(super) fn mark<T: Component>(&mut self, term: Term) -> (&'w mut [T], Ticks<'w>) {
+        let cell = self.cell(term);
         match cell.map(|cell| std::mem::replace(cell, Cell::Empty)) {
             Some(Cell::Exclusive(column)) => column.values_mut().unwrap_or_default(),
             _ => (&mut [], None),
         }
+    }
+
+    /// What a term writes that has none.
+    #[inline(always)]
+    pub(super) fn write<T: Component>(&mut self, term: Term) -> (&'w mut [T], Ticks<'w>) {
+        let (values, ticks) = self.mark(term);
+        self.marks_rows |= ticks.is_some();
+        (values, ticks)
     }
 
     /// The set of a sparse term.

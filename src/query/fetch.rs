@@ -4,7 +4,6 @@ use super::access::{Access, Bound, Requests, Term};
 use super::cells::{Cells, EntityIter, EntityRows, split_ticks, take_row};
 use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
 use crate::base::entity::Entity;
-use crate::store::archetype::Archetype;
 use crate::store::column::Column;
 use crate::store::component::{Component, ComponentType, Named, Storage, TypeName};
 use crate::store::sparse::{SparseSet, SparseView, row_of};
@@ -97,7 +96,7 @@ pub trait ReadOnlyQuery: Query {
 /// One archetype, to be read.
 #[doc(hidden)]
 pub struct Place<'w, 's> {
-    pub(super) archetype: &'w Archetype,
+    pub(super) columns: &'w [Column],
     /// By request: the column, or `ABSENT`.
     pub(super) positions: &'s [u16],
     pub(super) sparse: &'w [SparseSet],
@@ -119,7 +118,7 @@ impl<'w, T: Component> ReadPart<'w, T> {
             None => place
                 .positions
                 .get(term.request as usize)
-                .and_then(|at| place.archetype.columns().get(*at as usize)),
+                .and_then(|at| place.columns.get(*at as usize)),
         };
         Self {
             values: column.and_then(Column::values).unwrap_or_default(),
@@ -129,9 +128,10 @@ impl<'w, T: Component> ReadPart<'w, T> {
 
     #[inline]
     fn get(&self, row: usize, entity: Entity) -> Option<&'w T> {
+        let values: &'w [T] = self.values;
         match T::storage() {
-            Storage::Table => self.values.get(row),
-            Storage::Sparse => self.values.get(row_of(self.index, entity.index())?),
+            Storage::Table => values.get(row),
+            Storage::Sparse => values.get(row_of(self.index, entity.index())?),
         }
     }
 }
@@ -160,7 +160,7 @@ pub enum WriteFetch<'w, T> {
 #[inline]
 fn read_fetch<'w, T: Component, const WIDTH: usize>(
     term: Term,
-    cells: &Cells<'w, '_, WIDTH>,
+    cells: &mut Cells<'w, '_, WIDTH>,
 ) -> ReadFetch<'w, T> {
     match T::storage() {
         Storage::Table => ReadFetch::Table(cells.read(term)),
@@ -463,7 +463,7 @@ impl<T: Component> Query for Mut<'_, T> {
         let now = cells.now;
         match T::storage() {
             Storage::Table => {
-                let (values, ticks) = cells.write(*state);
+                let (values, ticks) = cells.mark(*state);
                 MarkFetch::Table(MutSlice { values, ticks, now })
             }
             Storage::Sparse => MarkFetch::Sparse {

@@ -10,9 +10,9 @@ use crate::store::Store;
 
 /// The matches of a query, in the order in which their archetypes were made, then row by row.
 ///
-/// As an iterator it yields rows. `for_each` (and all that folds) runs as fast as a loop over the columns' slices;
-/// a `for` loop over the rows costs about half as much again, in every engine. To have both, iterate
-/// [`chunks`](Self::chunks) and the rows of each.
+/// As an iterator it yields rows. A `for` loop over them costs what a loop over the columns' slices by index costs.
+/// `for_each` (and all that folds) is faster where a loop over slices can be vectorised; so is a `for` loop over
+/// [`chunks`](Self::chunks) and one over the rows of each:
 ///
 /// ```
 /// # use ecs::{Component, Value, World, json};
@@ -29,6 +29,13 @@ use crate::store::Store;
 /// ```
 pub struct QueryIter<'w, Q: Query, F: Filter = ()> {
     rows: Q::Rows<'w>,
+    /// What is behind the rows at hand. It lies elsewhere so that a loop over rows keeps them in registers: the
+    /// compiler puts a struct in memory, all of it, as soon as one call gets the address of a part.
+    course: &'w mut Course<'w, Q, F>,
+}
+
+/// Where a run stands between two archetypes, or in one that is taken row by row.
+struct Course<'w, Q: Query, F: Filter> {
     slow: Option<Slow<'w, Q>>,
     walk: Walk<'w, Q, F>,
     scratch: &'w mut Scratch,
@@ -95,37 +102,21 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     /// Runs a state that is current.
     #[inline]
     pub(crate) fn run(state: &'w mut QueryState<Q, F>, ground: Ground<'w>, run: Run) -> Self {
-        let walk = Walk::new(&state.core, ground, run);
+        // The arena drops nothing.
+        const { assert!(!std::mem::needs_drop::<Course<'_, Q, F>>()) };
+        let QueryState {
+            core,
+            scratch,
+            arena,
+        } = state;
+        let arena = arena.begin();
         Self {
             rows: Q::Rows::default(),
-            slow: None,
-            walk,
-            scratch: &mut state.scratch,
-        }
-    }
-
-    /// The next item of the row-by-row path, or the next archetype.
-    #[cold]
-    #[inline(never)]
-    fn next_slow(&mut self) -> Option<Q::Item<'w>> {
-        loop {
-            if let Some(slow) = &mut self.slow {
-                while let Some((skip, id)) = slow.next_row(&self.scratch.bits) {
-                    if let Some(item) = Q::pick(&mut slow.fetch, skip, id) {
-                        return Some(item);
-                    }
-                }
-                self.slow = None;
-            }
-            let stop = self.walk.advance(self.scratch)?;
-            if stop.by_row || stop.marks_rows {
-                self.slow = Some(Slow::new(stop));
-            } else {
-                self.rows = Q::rows(stop.fetch);
-                if let Some(item) = self.rows.next() {
-                    return Some(item);
-                }
-            }
+            course: arena.alloc(Course {
+                slow: None,
+                walk: Walk::new(core, ground, run, arena),
+                scratch,
+            }),
         }
     }
 
@@ -136,10 +127,9 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     ///
     /// An iterator that has begun goes on behind the archetype that it was in.
     pub fn chunks(self) -> Chunks<'w, Q, F> {
+        self.course.slow = None;
         Chunks {
-            slow: None,
-            walk: self.walk,
-            scratch: self.scratch,
+            course: self.course,
         }
     }
 
@@ -174,7 +164,7 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     /// # Errors
     /// [`QueryError::NoneMatches`], [`QueryError::SeveralMatch`].
     pub fn single(mut self) -> Result<Q::Item<'w>, QueryError> {
-        if self.slow.is_some() || self.rows.size_hint().0 > 0 {
+        if self.course.slow.is_some() || self.rows.size_hint().0 > 0 {
             // Of an archetype that was begun, rows are counted by taking them.
             let first = self.next().ok_or(QueryError::NoneMatches)?;
             return match self.next() {
@@ -184,8 +174,9 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
         }
         // Rows are counted before one is taken, so that what is refused does not count as written.
         let mut found = None;
-        while let Some(stop) = self.walk.advance(self.scratch) {
-            let bits = &self.scratch.bits;
+        let Course { walk, scratch, .. } = self.course;
+        while let Some(stop) = walk.advance(scratch) {
+            let bits = &scratch.bits;
             let (row, more) = if stop.by_row {
                 let row = next_bit(bits, 0).unwrap_or(0);
                 (row, next_bit(bits, row + 1).is_some())
@@ -203,28 +194,64 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     }
 }
 
+impl<'w, Q: Query, F: Filter> Course<'w, Q, F> {
+    /// The rows of the next archetype, or the next row of one that is taken row by row.
+    #[inline(never)]
+    fn step(&mut self) -> Option<Q::Rows<'w>> {
+        if self.slow.is_none() && !self.walk.is_by_row() {
+            let stop = self.walk.advance_whole(self.scratch)?;
+            if !stop.marks_rows {
+                return Some(Q::rows(stop.fetch));
+            }
+            self.slow = Some(Slow::new(stop));
+        }
+        self.step_by_row()
+    }
+
+    #[inline(never)]
+    fn step_by_row(&mut self) -> Option<Q::Rows<'w>> {
+        loop {
+            if let Some(slow) = &mut self.slow {
+                while let Some((skip, id)) = slow.next_row(&self.scratch.bits) {
+                    if let Some(row) = Q::pick_slices(&mut slow.fetch, skip, id) {
+                        return Some(Q::iterate(row));
+                    }
+                }
+                self.slow = None;
+            }
+            let stop = self.walk.advance(self.scratch)?;
+            if stop.by_row || stop.marks_rows {
+                self.slow = Some(Slow::new(stop));
+            } else {
+                return Some(Q::rows(stop.fetch));
+            }
+        }
+    }
+}
+
 impl<'w, Q: Query, F: Filter> Iterator for QueryIter<'w, Q, F> {
     type Item = Q::Item<'w>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.rows.next() {
-            Some(item) => Some(item),
-            None => self.next_slow(),
+        loop {
+            if let Some(item) = self.rows.next() {
+                return Some(item);
+            }
+            self.rows = self.course.step()?;
         }
     }
 
     #[inline]
     fn fold<B, G: FnMut(B, Self::Item) -> B>(self, init: B, mut f: G) -> B {
-        let Self {
-            rows,
+        let acc = self.rows.fold(init, &mut f);
+        let Course {
             slow,
-            mut walk,
+            walk,
             scratch,
-        } = self;
-        let acc = rows.fold(init, &mut f);
+        } = self.course;
         if slow.is_some() || walk.is_by_row() {
-            fold_by_row(slow, &mut walk, scratch, acc, f)
+            fold_by_row(slow.take(), walk, scratch, acc, f)
         } else {
             walk.fold_whole(scratch, acc, f)
         }
@@ -261,9 +288,7 @@ fn fold_by_row<'w, Q: Query, F: Filter, B>(
 
 /// Iterator over the chunks of a query. See [`QueryIter::chunks`].
 pub struct Chunks<'w, Q: Query, F: Filter = ()> {
-    slow: Option<Slow<'w, Q>>,
-    walk: Walk<'w, Q, F>,
-    scratch: &'w mut Scratch,
+    course: &'w mut Course<'w, Q, F>,
 }
 
 /// Entities of one archetype that match a query: a slice for each term.
@@ -293,18 +318,19 @@ impl<'w, Q: Query, F: Filter> Iterator for Chunks<'w, Q, F> {
 
     #[inline]
     fn next(&mut self) -> Option<Chunk<'w, Q>> {
+        let course = &mut *self.course;
         loop {
-            if let Some(slow) = &mut self.slow {
-                while let Some((skip, id)) = slow.next_row(&self.scratch.bits) {
+            if let Some(slow) = &mut course.slow {
+                while let Some((skip, id)) = slow.next_row(&course.scratch.bits) {
                     if let Some(slices) = Q::pick_slices(&mut slow.fetch, skip, id) {
                         return Some(Chunk { slices });
                     }
                 }
-                self.slow = None;
+                course.slow = None;
             }
-            let stop = self.walk.advance(self.scratch)?;
+            let stop = course.walk.advance(course.scratch)?;
             if stop.by_row {
-                self.slow = Some(Slow::new(stop));
+                course.slow = Some(Slow::new(stop));
             } else {
                 return Some(Chunk {
                     slices: Q::slices(stop.fetch),
@@ -371,26 +397,26 @@ impl<'w, Q: Query, F: Filter> Iterator for Batches<'w, Q, F> {
                 }
                 return Some(Batch(BatchRows::Rows(Q::rows(now))));
             }
-            if let Some(slow) = &mut self.iter.slow {
+            if let Some(slow) = &mut self.iter.course.slow {
                 let mut items = Vec::new();
                 while items.len() < self.size
-                    && let Some((skip, id)) = slow.next_row(&self.iter.scratch.bits)
+                    && let Some((skip, id)) = slow.next_row(&self.iter.course.scratch.bits)
                 {
                     items.extend(Q::pick(&mut slow.fetch, skip, id));
                 }
                 if !items.is_empty() {
                     return Some(Batch(BatchRows::Items(items.into_iter())));
                 }
-                self.iter.slow = None;
+                self.iter.course.slow = None;
             }
             // What an iteration that was begun has left comes first.
             let begun: Vec<_> = self.iter.rows.by_ref().take(self.size).collect();
             if !begun.is_empty() {
                 return Some(Batch(BatchRows::Items(begun.into_iter())));
             }
-            let stop = self.iter.walk.advance(self.iter.scratch)?;
+            let stop = self.iter.course.walk.advance(self.iter.course.scratch)?;
             if stop.by_row {
-                self.iter.slow = Some(Slow::new(stop));
+                self.iter.course.slow = Some(Slow::new(stop));
             } else {
                 self.rest = Some((stop.fetch, stop.ids.len()));
             }

@@ -12,7 +12,8 @@ use super::state::{QueryCore, QueryState, QueryStatistics};
 use super::walk::Walk;
 use crate::base::entity::Entity;
 use crate::store::Store;
-use crate::store::entities::Entities;
+use crate::store::archetype::Archetype;
+use crate::store::entities::Slot;
 
 impl<Q: Query, F: Filter> QueryState<Q, F> {
     /// A look that does not count as a run.
@@ -63,7 +64,7 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
                 }
             }
         }
-        let mut walk = Walk::new(&self.core, ground, run);
+        let mut walk = Walk::new(&self.core, ground, run, self.arena.begin());
         let mut items = [const { None }; N];
         let mut fetch = None;
         let mut at_place = usize::MAX;
@@ -94,11 +95,10 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         self.core.update(store)?;
         let run = self.look(store);
         let mut rows: Vec<Entity> = Vec::new();
-        let mut walk = Walk::new(&self.core, Ground::Whole(store), run);
+        let mut walk = Walk::new(&self.core, Ground::Whole(store), run, self.arena.begin());
         while let Some(stop) = walk.advance(&mut self.scratch) {
             rows.extend(stop.selected(&self.scratch.bits));
         }
-        drop(walk);
         for (at, first) in rows.iter().enumerate() {
             for second in &rows[at + 1..] {
                 let [a, b] = self.get_many_mut(Ground::Whole(store), [*first, *second], run)?;
@@ -168,16 +168,15 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
 
 impl<Q: ReadOnlyQuery> Prepared<Q> {
     pub(crate) fn look<'w>(&'w mut self, store: &'w Store) -> Result<View<'w, Q>, QueryError> {
-        self.state.core.update(store)?;
-        let core = &self.state.core;
+        let QueryState { core, arena, .. } = &mut self.state;
+        core.update(store)?;
+        let arena = arena.begin();
+        // By archetype and not by match: a look saves a step, and an archetype that does not match finds nothing.
+        let part = |number| core.part(store, number);
+        let parts = arena.alloc_slice_fill_with(store.archetypes.len(), part);
         Ok(View {
-            parts: core
-                .matches
-                .iter()
-                .filter_map(|number| core.part(store, *number as usize))
-                .collect(),
-            match_of: &core.match_of,
-            entities: &store.entities,
+            parts,
+            slots: store.entities.slots(),
         })
     }
 
@@ -198,29 +197,32 @@ impl<Q: ReadOnlyQuery> Prepared<Q> {
         entity: Entity,
     ) -> Option<Q::Item<'w>> {
         let (number, row) = store.entities.locate(entity)?;
-        Q::at(&self.state.core.part(store, number)?, row, entity)
+        Q::at(&self.state.core.part(store, number), row, entity)
     }
 }
 
 impl<Q: ReadOnlyQuery, F: Filter> QueryCore<Q, F> {
     /// An archetype, taken apart for the terms of the query. One that does not match lacks a column that the query
     /// needs, and the term finds it missing.
-    fn part<'w>(&self, store: &'w Store, number: usize) -> Option<Q::Part<'w>> {
+    fn part<'w>(&self, store: &'w Store, number: usize) -> Q::Part<'w> {
         let place = Place {
-            archetype: store.archetypes.get(number)?,
+            columns: store
+                .archetypes
+                .get(number)
+                .map(Archetype::columns)
+                .unwrap_or_default(),
             positions: self.positions_of(number),
             sparse: &store.sparse,
         };
-        Some(Q::part(&self.query, &place))
+        Q::part(&self.query, &place)
     }
 }
 
 /// Random access to the matches of a read-only query. See [`Prepared::view`].
 pub struct View<'w, Q: ReadOnlyQuery> {
-    /// By match: what is read of the archetype.
-    parts: SmallVec<[Q::Part<'w>; 8]>,
-    match_of: &'w [u32],
-    entities: &'w Entities,
+    /// By archetype: what is read of it.
+    parts: &'w [Q::Part<'w>],
+    slots: &'w [Slot],
 }
 
 impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
@@ -229,9 +231,9 @@ impl<'w, Q: ReadOnlyQuery> View<'w, Q> {
     /// Constant time: slot, archetype, row (for a sparse kind the row in its set).
     #[inline]
     pub fn get(&self, entity: Entity) -> Option<Q::Item<'w>> {
+        let slot = self.slots.get(entity.index() as usize)?;
         // The place of an id that is not alive is beyond all archetypes.
-        let (number, row) = self.entities.place(entity)?;
-        let part = self.parts.get(*self.match_of.get(number)? as usize)?;
-        Q::at(part, row, entity)
+        let (number, row) = slot.place_of(entity)?;
+        Q::at(self.parts.get(number)?, row, entity)
     }
 }

@@ -1,8 +1,10 @@
 //! The prepared state of a query: its terms resolved in one world, and the archetypes that match.
 
+use bumpalo::Bump;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::access::{Access, Bound, Requests};
+use super::access::{Bound, Requests};
 use super::cells::ABSENT;
 use super::error::QueryError;
 use super::fetch::Query;
@@ -24,6 +26,7 @@ pub struct QueryStatistics {
 pub(crate) struct QueryState<Q: Query, F: Filter> {
     pub(crate) core: QueryCore<Q, F>,
     pub(super) scratch: Scratch,
+    pub(super) arena: Arena,
 }
 
 /// What a run of a query writes while it reads the rest of the state.
@@ -34,11 +37,25 @@ pub(super) struct Scratch {
     pub(super) visited: u64,
 }
 
+/// Memory for what lives as long as one run. Kept, so that only the first run asks for it.
+#[derive(Default)]
+pub(super) struct Arena(Mutex<Bump>);
+
+impl Arena {
+    #[inline]
+    pub(super) fn begin(&mut self) -> &Bump {
+        let bump = self.0.get_mut();
+        bump.reset();
+        bump
+    }
+}
+
 impl<Q: Query, F: Filter> QueryState<Q, F> {
     pub(crate) fn new(store: &mut Store) -> Result<Self, QueryError> {
         Ok(Self {
             core: QueryCore::new(store)?,
             scratch: Scratch::default(),
+            arena: Arena::default(),
         })
     }
 
@@ -57,14 +74,14 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     epoch: u64,
     seen: usize,
     pub(super) bound: Bound,
-    /// How each request reaches its kind: what an iteration needs of them.
-    pub(super) accesses: Box<[Access]>,
     pub(super) query: Q::State,
     pub(super) filter: F::State,
     /// The numbers of the matching archetypes, ascending.
     pub(super) matches: Vec<u32>,
-    /// For each archetype, matching or not, the column of each request, or `ABSENT`.
+    /// For each match, the column of each request, or `ABSENT`.
     pub(super) positions: Vec<u16>,
+    /// The same for each archetype, matching or not.
+    all_positions: Vec<u16>,
     /// By archetype: its place in `matches`, or `u32::MAX`.
     pub(super) match_of: Vec<u32>,
     /// The requests that write table kinds, ascending.
@@ -97,12 +114,12 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             world: store.id(),
             epoch: store.epoch(),
             seen: 0,
-            accesses: bound.list.iter().map(|request| request.access).collect(),
             bound,
             query,
             filter,
             matches: Vec::new(),
             positions: Vec::new(),
+            all_positions: Vec::new(),
             match_of: Vec::new(),
             written,
             needs_sparse,
@@ -145,6 +162,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             self.seen = 0;
             self.matches.clear();
             self.positions.clear();
+            self.all_positions.clear();
             self.match_of.clear();
         }
         for (number, archetype) in store.archetypes.iter().enumerate().skip(self.seen) {
@@ -164,21 +182,37 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             if has_all && F::admits(&self.filter, archetype) {
                 self.match_of.push(self.matches.len() as u32);
                 self.matches.push(number as u32);
+                self.positions.extend_from_slice(&positions);
             } else {
                 self.match_of.push(u32::MAX);
             }
-            self.positions.extend(positions);
+            self.all_positions.extend(positions);
         }
         self.seen = store.archetypes.len();
         Ok(())
     }
 
+    /// How many kinds the query asks for.
+    #[inline]
+    pub(super) fn width(&self) -> usize {
+        self.bound.list.len()
+    }
+
     /// The columns of an archetype.
     #[inline]
     pub(super) fn positions_of(&self, archetype: usize) -> &[u16] {
-        let width = self.accesses.len();
-        self.positions
+        let width = self.width();
+        self.all_positions
             .get(archetype * width..(archetype + 1) * width)
+            .unwrap_or_default()
+    }
+
+    /// The columns of a match.
+    #[inline]
+    pub(super) fn positions_at(&self, place: usize) -> &[u16] {
+        let width = self.width();
+        self.positions
+            .get(place * width..(place + 1) * width)
             .unwrap_or_default()
     }
 

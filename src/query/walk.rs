@@ -4,6 +4,7 @@
     reason = "measured: a visit of an archetype is a few dozen instructions, or hundreds when it is not one piece"
 )]
 
+use bumpalo::Bump;
 use smallvec::SmallVec;
 
 use super::access::MAX_TERMS;
@@ -17,6 +18,7 @@ use crate::store::Store;
 use crate::store::archetype::Archetype;
 use crate::store::column::Column;
 use crate::store::entities::Slot;
+use crate::store::sparse::SparseSet;
 
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
@@ -25,7 +27,7 @@ pub(super) struct Walk<'w, Q: Query, F: Filter> {
     /// The next match.
     next: usize,
     slots: &'w [Slot],
-    views: SmallVec<[NumberedView<'w>; 4]>,
+    views: &'w [NumberedView<'w>],
     since: u64,
     now: u64,
 }
@@ -109,9 +111,9 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         state: &'w QueryCore<Q, F>,
         ground: Ground<'w>,
         Run { since, now }: Run,
+        arena: &'w Bump,
     ) -> Self {
-        let mut views = SmallVec::new();
-        let (slots, pieces) = match ground {
+        let (slots, pieces, views): (_, _, &'w [NumberedView<'w>]) = match ground {
             Ground::Whole(store) => {
                 let Store {
                     archetypes,
@@ -119,36 +121,26 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                     sparse,
                     ..
                 } = store;
-                if state.by_row {
-                    let reached = sparse.iter_mut().enumerate();
-                    let reached = reached.map(|(number, set)| (number as u32, set));
-                    for (number, set) in
-                        reached.filter(|(number, _)| state.bound.sets.contains(number))
-                    {
-                        let written = state.writes_set(number);
-                        views.push((number, if written { set.view_mut() } else { set.view() }));
-                    }
-                }
-                (entities.slots(), Pieces::Whole(Ahead::new(archetypes)))
+                let views = if state.by_row {
+                    state.views(sparse, arena)
+                } else {
+                    &[]
+                };
+                let pieces = Pieces::Whole(Ahead::new(archetypes));
+                (entities.slots(), pieces, views)
             }
             Ground::Lent(store, loan) => {
                 let (columns, sets) = loan.parts();
-                for &number in &state.bound.sets {
-                    if !state.writes_set(number)
-                        && let Some(set) = store.sparse.get(number as usize)
-                    {
-                        views.push((number, set.view()));
-                    }
-                }
-                views.extend(
-                    sets.iter_mut()
-                        .map(|(number, set)| (*number, set.view_mut())),
-                );
+                let views = if state.by_row {
+                    state.views_lent(store, sets, arena)
+                } else {
+                    &[]
+                };
                 let pieces = Pieces::Lent {
                     archetypes: &store.archetypes,
                     columns: Ahead::new(columns),
                 };
-                (store.entities.slots(), pieces)
+                (store.entities.slots(), pieces, views)
             }
         };
         Self {
@@ -166,34 +158,47 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     #[inline]
     pub(super) fn advance(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
         if self.state.by_row {
-            return self.advance_by_row(scratch);
+            self.advance_by_row(scratch)
+        } else {
+            self.advance_whole(scratch)
         }
+    }
+
+    /// The same where rows are not told apart.
+    #[inline(always)]
+    pub(super) fn advance_whole(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
+        debug_assert!(!self.state.by_row);
         loop {
-            let (number, piece) = self.step(scratch)?;
+            let (place, _, piece) = self.step(scratch)?;
             if piece.archetype().len() != 0 {
-                return Some(stop(self.state, self.slots, &[], self.now, number, piece));
+                return Some(self.stop(place, &[], piece));
             }
         }
     }
 
-    /// Takes the next match out.
     #[inline(always)]
-    fn step(&mut self, scratch: &mut Scratch) -> Option<(usize, Piece<'w>)> {
+    fn stop(&self, place: usize, views: &'w [NumberedView<'w>], piece: Piece<'w>) -> Stop<'w, Q> {
+        let positions = self.state.positions_at(place);
+        stop(self.state, self.slots, views, self.now, positions, piece)
+    }
+
+    /// Takes the next match out: its place, the archetype's number, and that.
+    #[inline(always)]
+    fn step(&mut self, scratch: &mut Scratch) -> Option<(usize, usize, Piece<'w>)> {
         let place = self.next;
         let number = *self.state.matches.get(place)? as usize;
         self.next += 1;
         scratch.visited += 1;
         let piece = self.pieces.take(number, place, self.state.written.len())?;
-        Some((number, piece))
+        Some((place, number, piece))
     }
 
     #[inline(never)]
     fn advance_by_row(&mut self, scratch: &mut Scratch) -> Option<Stop<'w, Q>> {
         loop {
-            let (number, piece) = self.step(scratch)?;
+            let (place, number, piece) = self.step(scratch)?;
             if piece.archetype().len() != 0 && self.select(number, &piece, &mut scratch.bits) {
-                let views = &self.views;
-                return Some(stop(self.state, self.slots, views, self.now, number, piece));
+                return Some(self.stop(place, self.views, piece));
             }
         }
     }
@@ -209,7 +214,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     /// The way of a query over many small archetypes: what a visit needs stays in registers.
     #[inline]
     pub(super) fn fold_whole<B>(
-        self,
+        &mut self,
         scratch: &mut Scratch,
         init: B,
         mut f: impl FnMut(B, Q::Item<'w>) -> B,
@@ -219,30 +224,39 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             pieces,
             slots,
             now,
+            next,
             ..
         } = self;
+        let (state, slots, now) = (*state, *slots, *now);
         debug_assert!(!state.by_row);
-        let matches = state.matches.get(self.next..).unwrap_or_default();
+        let matches = state.matches.get(*next..).unwrap_or_default();
         scratch.visited += matches.len() as u64;
         let mut acc = init;
         match pieces {
-            Pieces::Whole(mut ahead) => {
+            Pieces::Whole(ahead) => {
+                let mut ahead = std::mem::take(ahead);
+                let width = state.width();
+                let mut positions = state.positions.get(*next * width..).unwrap_or_default();
                 for &number in matches {
-                    let Some(archetype) = ahead.take(number as usize) else {
+                    let archetype = ahead.take(number as usize);
+                    let (Some(archetype), Some((here, rest))) =
+                        (archetype, positions.split_at_checked(width))
+                    else {
                         break;
                     };
-                    let piece = Piece::Whole(archetype);
-                    let stop = stop(state, slots, &[], now, number as usize, piece);
+                    positions = rest;
+                    let stop = stop(state, slots, &[], now, here, Piece::Whole(archetype));
                     acc = Q::rows(stop.fetch).fold(acc, &mut f);
                 }
             }
-            mut lent @ Pieces::Lent { .. } => {
+            lent @ Pieces::Lent { .. } => {
                 for (place, &number) in matches.iter().enumerate() {
-                    let (place, number) = (self.next + place, number as usize);
+                    let (place, number) = (*next + place, number as usize);
                     let Some(piece) = lent.take(number, place, state.written.len()) else {
                         break;
                     };
-                    let stop = stop(state, slots, &[], now, number, piece);
+                    let here = state.positions_at(place);
+                    let stop = stop(state, slots, &[], now, here, piece);
                     acc = Q::rows(stop.fetch).fold(acc, &mut f);
                 }
             }
@@ -254,8 +268,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     pub(super) fn go_to(&mut self, place: usize) -> Option<Stop<'w, Q>> {
         let number = *self.state.matches.get(place)? as usize;
         let piece = self.pieces.take(number, place, self.state.written.len())?;
-        let views: &[NumberedView<'w>] = if self.state.by_row { &self.views } else { &[] };
-        Some(stop(self.state, self.slots, views, self.now, number, piece))
+        Some(self.stop(place, self.views, piece))
     }
 
     /// Which rows of an archetype pass; false when none does.
@@ -265,7 +278,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
             self.state
                 .needs_sparse
                 .iter()
-                .filter_map(|set| view_of(&self.views, *set))
+                .filter_map(|set| view_of(self.views, *set))
         };
         if needed().any(|view| view.count(number) == 0) {
             return false;
@@ -273,7 +286,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         let rows = FilterRows {
             archetype,
             lent: piece.lent(),
-            views: &self.views,
+            views: self.views,
             since: self.since,
         };
         let lens = F::lens(&self.state.filter, &rows);
@@ -308,18 +321,18 @@ fn stop<'w, Q: Query, F: Filter>(
     slots: &'w [Slot],
     views: &[NumberedView<'w>],
     now: u64,
-    number: usize,
+    positions: &[u16],
     piece: Piece<'w>,
 ) -> Stop<'w, Q> {
     let archetype = match piece {
         Piece::Whole(archetype) => archetype,
         Piece::Lent(archetype, lent) => {
-            return stop_lent(state, slots, views, now, number, archetype, lent);
+            return stop_lent(state, slots, views, now, positions, archetype, lent);
         }
     };
     macro_rules! wide {
         ($kinds:expr) => {
-            stop_with::<Q, F, { $kinds }>(state, slots, views, now, number, archetype)
+            stop_with::<Q, F, { $kinds }>(state, slots, views, now, positions, archetype)
         };
     }
     match Q::KINDS {
@@ -338,21 +351,19 @@ fn stop_with<'w, Q: Query, F: Filter, const KINDS: usize>(
     slots: &'w [Slot],
     views: &[NumberedView<'w>],
     now: u64,
-    number: usize,
+    positions: &[u16],
     archetype: &'w mut Archetype,
 ) -> Stop<'w, Q> {
     let (ids, columns) = archetype.parts_mut();
     let rows = EntityRows { ids, slots };
-    let positions = state.positions_of(number);
-    let mut cells = Cells::<KINDS>::new(columns, rows, &state.accesses, positions, views, now);
-    let marks_rows = cells.marks_rows;
+    let mut cells = Cells::<KINDS>::new(columns, rows, positions, views, now);
     let fetch = Q::fetch(&state.query, &mut cells);
     Stop {
         fetch,
         ids,
         slots,
         by_row: state.by_row,
-        marks_rows,
+        marks_rows: cells.marks_rows,
     }
 }
 
@@ -363,25 +374,22 @@ fn stop_lent<'w, Q: Query, F: Filter>(
     slots: &'w [Slot],
     views: &[NumberedView<'w>],
     now: u64,
-    number: usize,
+    positions: &[u16],
     archetype: &'w Archetype,
     lent: &'w mut [Column],
 ) -> Stop<'w, Q> {
     let ids = archetype.ids();
     let rows = EntityRows { ids, slots };
-    let positions = state.positions_of(number);
-    let requests = state.accesses.iter().zip(positions).enumerate();
-    let requests = requests
-        .map(|(at, (&access, &position))| (access, position, state.written.contains(&(at as u8))));
+    let requests = positions.iter().enumerate();
+    let requests = requests.map(|(at, &position)| (position, state.written.contains(&(at as u8))));
     let mut cells = Cells::<MAX_TERMS>::lent(archetype, lent, rows, requests, views, now);
-    let marks_rows = cells.marks_rows;
     let fetch = Q::fetch(&state.query, &mut cells);
     Stop {
         fetch,
         ids,
         slots,
         by_row: state.by_row,
-        marks_rows,
+        marks_rows: cells.marks_rows,
     }
 }
 
@@ -390,6 +398,41 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
     fn writes_set(&self, number: u32) -> bool {
         let mut requests = self.bound.list.iter();
         requests.any(|request| request.writes() && request.sparse == Some(number))
+    }
+
+    /// The sparse sets that a run reaches.
+    #[inline(never)]
+    fn views<'w>(&self, sets: &'w mut [SparseSet], arena: &'w Bump) -> &'w [NumberedView<'w>] {
+        let sets = sets.iter_mut().zip(0..);
+        let reached = sets.filter(|(_, number)| self.bound.sets.contains(number));
+        let views: SmallVec<[_; 4]> = reached
+            .map(|(set, number)| {
+                let written = self.writes_set(number);
+                (number, if written { set.view_mut() } else { set.view() })
+            })
+            .collect();
+        arena.alloc_slice_copy(&views)
+    }
+
+    /// The same where those that are written are lent.
+    #[inline(never)]
+    fn views_lent<'w>(
+        &self,
+        store: &'w Store,
+        lent: &'w mut [(u32, SparseSet)],
+        arena: &'w Bump,
+    ) -> &'w [NumberedView<'w>] {
+        let sets = self.bound.sets.iter().copied();
+        let shared = sets.filter(|number| !self.writes_set(*number));
+        let shared = shared.filter_map(|number| {
+            let set = store.sparse.get(number as usize)?;
+            Some((number, set.view()))
+        });
+        let lent = lent
+            .iter_mut()
+            .map(|(number, set)| (*number, set.view_mut()));
+        let views: SmallVec<[_; 4]> = shared.chain(lent).collect();
+        arena.alloc_slice_copy(&views)
     }
 
     /// Whether one row of a match passes, as a run would judge it.

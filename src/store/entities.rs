@@ -38,6 +38,14 @@ impl Slot {
     pub(crate) fn generation(self) -> u32 {
         self.generation
     }
+
+    /// The archetype and the row of an entity, if the slot is its own. The archetype of an id that is reserved or free
+    /// is beyond all archetypes.
+    #[inline]
+    pub(crate) fn place_of(self, entity: Entity) -> Option<(usize, usize)> {
+        (self.generation == entity.generation())
+            .then_some(((self.place & PLACE) as usize, self.row as usize))
+    }
 }
 
 /// What the slot of an entity says.
@@ -156,9 +164,7 @@ impl Entities {
     /// that is reserved, free or retired is beyond all archetypes.
     #[inline]
     pub(crate) fn place(&self, entity: Entity) -> Option<(usize, usize)> {
-        let slot = self.slots.get(entity.index() as usize)?;
-        (slot.generation == entity.generation())
-            .then_some(((slot.place & PLACE) as usize, slot.row as usize))
+        self.slots.get(entity.index() as usize)?.place_of(entity)
     }
 
     /// The live entity in a slot.
