@@ -11,6 +11,7 @@ use crate::store::column::Column;
 use crate::store::component::Component;
 use crate::store::entities::Slot;
 use crate::store::sparse::SparseView;
+use crate::store::ticks::Marks;
 
 /// Says that an archetype has no column for a request.
 pub(super) const ABSENT: u16 = u16::MAX;
@@ -278,7 +279,7 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
 
     /// What a term writes that has marks of its own.
     #[inline(always)]
-    pub(super) fn mark<T: Component>(&mut self, term: Term) -> (&'w mut [T], Ticks<'w>) {
+    pub(super) fn mark<T: Component>(&mut self, term: Term) -> (&'w mut [T], Option<Marks<'w>>) {
         let cell = self.cell(term);
         match cell.map(|cell| std::mem::replace(cell, Cell::Empty)) {
             Some(Cell::Exclusive(column)) => column.values_mut().unwrap_or_default(),
@@ -288,10 +289,10 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
 
     /// What a term writes that has none.
     #[inline(always)]
-    pub(super) fn write<T: Component>(&mut self, term: Term) -> (&'w mut [T], Ticks<'w>) {
-        let (values, ticks) = self.mark(term);
-        self.marks_rows |= ticks.is_some();
-        (values, ticks)
+    pub(super) fn write<T: Component>(&mut self, term: Term) -> (&'w mut [T], Option<Marks<'w>>) {
+        let (values, marks) = self.mark(term);
+        self.marks_rows |= marks.is_some();
+        (values, marks)
     }
 
     /// The set of a sparse term.
@@ -317,10 +318,4 @@ pub(super) fn take_row<'w, T>(rows: &mut &'w mut [T], skip: usize) -> Option<&'w
     let (value, rest) = std::mem::take(rows).get_mut(skip..)?.split_first_mut()?;
     *rows = rest;
     Some(value)
-}
-
-type Ticks<'w> = Option<&'w mut [u64]>;
-
-pub(super) fn split_ticks(ticks: Ticks<'_>, at: usize) -> (Ticks<'_>, Ticks<'_>) {
-    ticks.map(|ticks| ticks.split_at_mut(at)).unzip()
 }

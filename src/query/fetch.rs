@@ -1,12 +1,13 @@
 //! The terms of queries.
 
 use super::access::{Access, Bound, Requests, Term};
-use super::cells::{Cells, EntityIter, EntityRows, split_ticks, take_row};
+use super::cells::{Cells, EntityIter, EntityRows, take_row};
 use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
 use crate::base::entity::Entity;
 use crate::store::column::Column;
 use crate::store::component::{Component, ComponentType, Named, Storage, TypeName};
 use crate::store::sparse::{SparseSet, SparseView, row_of};
+use crate::store::ticks::Marks;
 
 /// What a query asks for: one of the terms below, or a tuple of up to 12 of them (nested ones included).
 ///
@@ -148,7 +149,7 @@ pub enum ReadFetch<'w, T> {
 pub enum WriteFetch<'w, T> {
     Table {
         values: &'w mut [T],
-        ticks: Option<&'w mut [u64]>,
+        marks: Option<Marks<'w>>,
         now: u64,
     },
     Sparse {
@@ -203,8 +204,8 @@ fn write_fetch<'w, T: Component, const WIDTH: usize>(
     let now = cells.now;
     match T::storage() {
         Storage::Table => {
-            let (values, ticks) = cells.write(term);
-            WriteFetch::Table { values, ticks, now }
+            let (values, marks) = cells.write(term);
+            WriteFetch::Table { values, marks, now }
         }
         Storage::Sparse => WriteFetch::Sparse {
             view: cells.view(term),
@@ -217,9 +218,9 @@ impl<'w, T: Component> WriteFetch<'w, T> {
     #[inline]
     fn slice(self) -> &'w mut [T] {
         match self {
-            Self::Table { values, ticks, now } => {
-                if let Some(ticks) = ticks {
-                    ticks.fill(now);
+            Self::Table { values, marks, now } => {
+                if let Some(marks) = marks {
+                    marks.mark_all(now);
                 }
                 values
             }
@@ -230,10 +231,12 @@ impl<'w, T: Component> WriteFetch<'w, T> {
     #[inline]
     fn pick(&mut self, skip: usize, id: u32) -> Option<&'w mut T> {
         match self {
-            Self::Table { values, ticks, now } => {
+            Self::Table { values, marks, now } => {
                 let value = take_row(values, skip)?;
-                if let Some(ticks) = ticks {
-                    *take_row(ticks, skip)? = *now;
+                if let Some(marks) = marks {
+                    // From here on these are the marks of some rows.
+                    marks.whole = None;
+                    *take_row(&mut marks.rows, skip)? = *now;
                 }
                 Some(value)
             }
@@ -249,18 +252,18 @@ impl<'w, T: Component> WriteFetch<'w, T> {
 
     fn split(self, at: usize) -> (Self, Self) {
         match self {
-            Self::Table { values, ticks, now } => {
+            Self::Table { values, marks, now } => {
                 let (left, right) = values.split_at_mut(at);
-                let (left_ticks, right_ticks) = split_ticks(ticks, at);
+                let (left_marks, right_marks) = marks.map(|marks| marks.split_at(at)).unzip();
                 (
                     Self::Table {
                         values: left,
-                        ticks: left_ticks,
+                        marks: left_marks,
                         now,
                     },
                     Self::Table {
                         values: right,
-                        ticks: right_ticks,
+                        marks: right_marks,
                         now,
                     },
                 )
@@ -463,8 +466,12 @@ impl<T: Component> Query for Mut<'_, T> {
         let now = cells.now;
         match T::storage() {
             Storage::Table => {
-                let (values, ticks) = cells.mark(*state);
-                MarkFetch::Table(MutSlice { values, ticks, now })
+                let (values, marks) = cells.mark(*state);
+                MarkFetch::Table(MutSlice {
+                    values,
+                    ticks: marks.map(|marks| marks.rows),
+                    now,
+                })
             }
             Storage::Sparse => MarkFetch::Sparse {
                 view: cells.view(*state),

@@ -154,14 +154,13 @@ impl Wanted {
             None => {
                 let column = self.kind.and_then(|kind| rows.column(kind));
                 let ticks = column.and_then(Column::ticks);
-                let ticks = ticks.map(|ticks| match which {
-                    Which::Added => ticks.added.as_slice(),
-                    Which::Changed => ticks.changed.as_slice(),
-                });
-                TickLens::Table {
-                    ticks: ticks.unwrap_or_default(),
-                    since,
-                }
+                let ticks = match (ticks, which) {
+                    (None, _) => &[],
+                    (Some(ticks), Which::Added) => ticks.added(),
+                    (Some(ticks), Which::Changed) if ticks.whole() > since => return TickLens::All,
+                    (Some(ticks), Which::Changed) => ticks.changed(),
+                };
+                TickLens::Table { ticks, since }
             }
             Some(set) => {
                 let view = view_of(rows.views, set);
@@ -215,6 +214,8 @@ pub enum Which {
 /// Whether rows were written or added since a tick.
 #[doc(hidden)]
 pub enum TickLens<'a> {
+    /// All of them were.
+    All,
     Table {
         ticks: &'a [u64],
         since: u64,
@@ -231,6 +232,7 @@ impl TickLens<'_> {
     #[inline]
     fn word(&self, first: usize) -> u64 {
         match self {
+            Self::All => u64::MAX,
             Self::Table { ticks, since } => later(ticks, first, *since),
             Self::Sparse { view: None, .. } => 0,
             Self::Sparse {

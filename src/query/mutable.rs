@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::cells::{split_ticks, take_row};
+use super::cells::take_row;
 use crate::store::component::Component;
 use crate::store::sparse::SparseView;
 
@@ -124,7 +124,8 @@ impl<'w, T> MutSlice<'w, T> {
 
     pub(super) fn split_at(self, at: usize) -> (Self, Self) {
         let (left, right) = self.values.split_at_mut(at);
-        let (left_ticks, right_ticks) = split_ticks(self.ticks, at);
+        let ticks = self.ticks.map(|ticks| ticks.split_at_mut(at));
+        let (left_ticks, right_ticks) = ticks.unzip();
         let now = self.now;
         (
             Self {

@@ -24,42 +24,8 @@ use std::ptr::NonNull;
 
 use super::component::{Component, ComponentType};
 use super::kinds::{Kind, KindId};
+use super::ticks::{Marks, Ticks};
 use crate::base::caught::FirstPanic;
-
-/// When a row's component came, and when it was last written, in the world's ticks.
-#[derive(Default)]
-pub(crate) struct Ticks {
-    pub(crate) added: Vec<u64>,
-    pub(crate) changed: Vec<u64>,
-}
-
-impl Ticks {
-    #[inline(never)]
-    fn push(&mut self, now: u64) {
-        self.added.push(now);
-        self.changed.push(now);
-    }
-
-    #[inline(never)]
-    fn forget(&mut self, row: usize) {
-        self.added.swap_remove(row);
-        self.changed.swap_remove(row);
-    }
-
-    #[inline(never)]
-    fn move_row(&mut self, row: usize, target: Option<&mut Self>) {
-        let (added, changed) = (self.added.swap_remove(row), self.changed.swap_remove(row));
-        if let Some(target) = target {
-            target.added.push(added);
-            target.changed.push(changed);
-        }
-    }
-
-    fn resize(&mut self, len: usize, now: u64) {
-        self.added.resize(len, now);
-        self.changed.resize(len, now);
-    }
-}
 
 /// A vector of components, and of what type they are.
 pub(super) struct Erased {
@@ -129,14 +95,11 @@ impl Column {
         self.values.rows::<T>().map(Vec::as_slice)
     }
 
-    /// The column's values and the ticks of their last writes, to be changed.
+    /// The column's values and the marks of their writes, to be changed.
     #[inline]
-    pub(crate) fn values_mut<T: Component>(&mut self) -> Option<(&mut [T], Option<&mut [u64]>)> {
-        let ticks = self.ticks.as_mut();
-        Some((
-            self.values.rows_mut::<T>()?,
-            ticks.map(|ticks| ticks.changed.as_mut_slice()),
-        ))
+    pub(crate) fn values_mut<T: Component>(&mut self) -> Option<(&mut [T], Option<Marks<'_>>)> {
+        let marks = self.ticks.as_mut().map(|ticks| ticks.marks());
+        Some((self.values.rows_mut::<T>()?, marks))
     }
 
     /// The vector itself. Whoever changes its length keeps the archetype in lockstep and calls
@@ -198,10 +161,8 @@ impl Column {
     /// Notes that a row was written.
     #[inline]
     pub(crate) fn mark(&mut self, row: usize, now: u64) {
-        if let Some(ticks) = &mut self.ticks
-            && let Some(tick) = ticks.changed.get_mut(row)
-        {
-            *tick = now;
+        if let Some(ticks) = &mut self.ticks {
+            ticks.mark(row, now);
         }
     }
 
@@ -271,8 +232,7 @@ impl Column {
     /// Drops all rows from `len` on.
     pub(super) fn truncate(&mut self, len: usize, panics: &mut FirstPanic) {
         if let Some(ticks) = &mut self.ticks {
-            ticks.added.truncate(len);
-            ticks.changed.truncate(len);
+            ticks.truncate(len);
         }
         self.values.data.truncate(len, panics);
     }
@@ -313,42 +273,33 @@ impl Column {
     pub(super) fn reserve(&mut self, additional: usize) {
         self.values.data.reserve(additional);
         if let Some(ticks) = &mut self.ticks {
-            ticks.added.reserve(additional);
-            ticks.changed.reserve(additional);
+            ticks.reserve(additional);
         }
     }
 
     pub(super) fn shrink(&mut self) {
         self.values.data.shrink();
         if let Some(ticks) = &mut self.ticks {
-            ticks.added.shrink_to_fit();
-            ticks.changed.shrink_to_fit();
+            ticks.shrink();
         }
     }
 
     /// Bytes that the column has allocated: values, and ticks where it keeps them.
     pub(crate) fn allocated(&self) -> usize {
-        let ticks = self.ticks.as_ref().map_or(0, |ticks| {
-            size_of::<Ticks>()
-                + (ticks.added.capacity() + ticks.changed.capacity()) * size_of::<u64>()
-        });
+        let ticks = self.ticks.as_ref().map_or(0, |ticks| ticks.allocated());
         self.values.data.allocated() + ticks
     }
 
     /// Where the values and the ticks of their writes lie, for the hand-out of a sparse set.
     pub(super) fn raw_parts(&mut self) -> RawColumn {
+        let ticks = self.ticks.as_mut().map(|ticks| ticks.raw_parts());
+        let (added, changed) = ticks.unzip();
         RawColumn {
             type_id: self.values.type_id,
             len: self.values.data.len(),
             values: self.values.data.raw_values(),
-            changed: self
-                .ticks
-                .as_mut()
-                .map(|ticks| NonNull::from(ticks.changed.as_mut_slice()).cast()),
-            added: self
-                .ticks
-                .as_mut()
-                .map(|ticks| NonNull::from(ticks.added.as_mut_slice()).cast()),
+            changed,
+            added,
         }
     }
 }

@@ -198,9 +198,9 @@ impl Store {
 
 #[inline]
 fn write<T: Component>(column: &mut super::column::Column, row: usize, now: u64) -> Option<&mut T> {
-    let (values, ticks) = column.values_mut::<T>()?;
+    let (values, marks) = column.values_mut::<T>()?;
     let value = values.get_mut(row)?;
-    if let Some(tick) = ticks.and_then(|ticks| ticks.get_mut(row)) {
+    if let Some(tick) = marks.and_then(|marks| marks.rows.get_mut(row)) {
         *tick = now;
     }
     Some(value)

@@ -29,6 +29,7 @@ mod log;
 mod lookup;
 mod remove;
 mod spawn;
+pub(crate) mod ticks;
 mod upkeep;
 
 use std::any::TypeId;

@@ -360,10 +360,7 @@ impl<'w> SparseView<'w> {
     pub(crate) fn ticks(&self, entity: u32) -> Option<(u64, u64)> {
         let row = row_of(self.index, entity)?;
         match self.rows {
-            SparseRows::Shared(column) => {
-                let ticks = column.ticks()?;
-                Some((*ticks.added.get(row)?, *ticks.changed.get(row)?))
-            }
+            SparseRows::Shared(column) => column.ticks()?.of(row),
             SparseRows::Exclusive(handout) => handout.ticks(row),
         }
     }
