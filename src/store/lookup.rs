@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use super::Store;
+use super::column::Column;
 use super::component::{Component, Storage};
 use super::kinds::KindId;
 use crate::base::entity::Entity;
@@ -167,37 +168,67 @@ impl Store {
     pub(crate) fn components_of(
         &self,
         entity: Entity,
-    ) -> impl Iterator<Item = (KindId, &dyn Component)> {
+    ) -> impl Iterator<Item = KindAndComponent<'_>> {
         let place = self.entities.locate(entity);
         let columns = place.map_or(&[][..], |(number, _)| self.archetypes[number].columns());
         let row = place.map_or(0, |(_, row)| row);
-        let in_columns = columns
-            .iter()
-            .filter_map(move |column| Some((column.kind(), column.component(row)?)));
-        // Columns are sorted already; only an entity with sparse components needs more than a walk along them.
-        let sparse = if place.is_some() && self.entities.is_sparse(entity.index()) {
-            let mut all: Vec<_> = in_columns.clone().collect();
-            all.extend(self.sparse.iter().filter_map(|set| {
-                Some((
-                    set.kind(),
-                    set.column().component(set.row(entity.index())?)?,
-                ))
-            }));
-            all.sort_by(|a, b| self.kinds.get(a.0).name.cmp(&self.kinds.get(b.0).name));
-            Some(all)
-        } else {
-            None
+        let in_columns = Rows {
+            columns: columns.iter(),
+            row,
         };
-        let plain = sparse.is_none().then_some(in_columns);
-        sparse
-            .into_iter()
-            .flatten()
-            .chain(plain.into_iter().flatten())
+        // Columns are sorted already; only an entity with sparse components needs more than a walk along them.
+        if place.is_none() || !self.entities.is_sparse(entity.index()) {
+            return Components::InColumns(in_columns);
+        }
+        let mut all: Vec<_> = in_columns.collect();
+        all.extend(self.sparse.iter().filter_map(|set| {
+            Some((
+                set.kind(),
+                set.column().component(set.row(entity.index())?)?,
+            ))
+        }));
+        all.sort_by(|a, b| self.kinds.get(a.0).name.cmp(&self.kinds.get(b.0).name));
+        Components::Sorted(all.into_iter())
+    }
+}
+
+type KindAndComponent<'w> = (KindId, &'w dyn Component);
+
+/// The components of one entity.
+enum Components<'w> {
+    InColumns(Rows<'w>),
+    Sorted(std::vec::IntoIter<KindAndComponent<'w>>),
+}
+
+impl<'w> Iterator for Components<'w> {
+    type Item = KindAndComponent<'w>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::InColumns(rows) => rows.next(),
+            Self::Sorted(all) => all.next(),
+        }
+    }
+}
+
+/// One row, column by column.
+struct Rows<'w> {
+    columns: std::slice::Iter<'w, Column>,
+    row: usize,
+}
+
+impl<'w> Iterator for Rows<'w> {
+    type Item = KindAndComponent<'w>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.row;
+        self.columns
+            .find_map(|column| Some((column.kind(), column.component(row)?)))
     }
 }
 
 #[inline]
-fn write<T: Component>(column: &mut super::column::Column, row: usize, now: u64) -> Option<&mut T> {
+fn write<T: Component>(column: &mut Column, row: usize, now: u64) -> Option<&mut T> {
     let (values, marks) = column.values_mut::<T>()?;
     let value = values.get_mut(row)?;
     if let Some(tick) = marks.and_then(|marks| marks.rows.get_mut(row)) {
