@@ -64,7 +64,11 @@ fn walk<E>(
 /// Adds a step to a JSON pointer.
 pub(super) fn push_segment(path: &mut String, segment: &str) {
     path.push('/');
-    path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+    if segment.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+        path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+    } else {
+        path.push_str(segment);
+    }
 }
 
 /// A JSON pointer of these steps.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::base::json::HIGHEST_DEPTH;
@@ -141,10 +142,13 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let length = self.context.path.borrow().len();
         while let Some(key) = members.next_key::<String>()? {
             push_segment(&mut self.context.path.borrow_mut(), &key);
-            if map.contains_key(&key) {
-                return Err(self.context.blame(ImportErrorKind::DuplicateKey { key }));
-            }
-            map.insert(key, members.next_value_seed(inner)?);
+            match map.entry(key) {
+                Entry::Vacant(place) => place.insert(members.next_value_seed(inner)?),
+                Entry::Occupied(place) => {
+                    let key = place.key().clone();
+                    return Err(self.context.blame(ImportErrorKind::DuplicateKey { key }));
+                }
+            };
             self.context.path.borrow_mut().truncate(length);
         }
         Ok(Value::Object(map))
