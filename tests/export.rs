@@ -373,3 +373,33 @@ fn entities_in_fields_are_exported_as_handles() {
         Value::Null
     );
 }
+
+#[test]
+fn handles_are_sorted_by_their_bytes_however_alike_they_are() {
+    let alike = [
+        "x/unit/",
+        "x/unit/0",
+        "x/unit/0\0",
+        "x/unit/00000000",
+        "x/unit/000000001",
+        "x/unit/00000000\0",
+    ];
+    let other = ["a", "ä", "x", "x/unit/00000000!", "0"];
+    for (with_others, generated) in [(false, 0), (true, 0), (true, 200)] {
+        let mut world = World::new();
+        for name in alike.iter().rev() {
+            world.spawn_named(name, ()).unwrap();
+        }
+        for name in other.iter().filter(|_| with_others) {
+            world.spawn_named(name, ()).unwrap();
+        }
+        for _ in 0..generated {
+            world.spawn(());
+        }
+        let mut text = Vec::new();
+        world.export_to(&mut text, Dangling::Null).unwrap();
+        // The value keeps its keys in a map that sorts them itself.
+        // spec: EXP-03
+        assert_eq!(String::from_utf8(text).unwrap(), world.export().to_string());
+    }
+}

@@ -38,6 +38,8 @@ pub(super) struct Scratch {
 }
 
 /// Memory for what lives as long as one run. Kept, so that only the first run asks for it.
+///
+/// Nobody waits for the lock, nor takes it: it says that a state that is shared changes nothing here.
 #[derive(Default)]
 pub(super) struct Arena(Mutex<Bump>);
 

@@ -104,20 +104,31 @@ impl Serialize for WorldExport<'_, '_> {
 pub(crate) struct EntitiesExport<'w> {
     store: &'w Store,
     entities: Vec<(EntityHandle<'w>, Entity)>,
-    /// The order of the entities, sorted by handle: the first bytes of each, which decide most comparisons, and its place
-    /// in `entities`.
+    /// The order of the entities, sorted by handle: of each the first bytes that not all have, which decide most
+    /// comparisons, and its place in `entities`.
     order: Vec<(u64, u32)>,
     dangling: Dangling,
     fault: RefCell<Option<ExportError>>,
 }
 
 /// The first eight bytes as a number in the order of the bytes; a shorter text ends in noughts.
-fn first_bytes(text: &str) -> u64 {
+fn first_bytes(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];
-    for (to, from) in bytes.iter_mut().zip(text.as_bytes()) {
+    for (to, from) in bytes.iter_mut().zip(text) {
         *to = *from;
     }
     u64::from_be_bytes(bytes)
+}
+
+/// How many bytes all texts begin with alike.
+fn shared_bytes<'a>(mut texts: impl Iterator<Item = &'a [u8]>) -> usize {
+    let Some(first) = texts.next() else {
+        return 0;
+    };
+    texts.fold(first.len(), |shared, text| {
+        let alike = first[..shared].iter().zip(text);
+        alike.take_while(|(a, b)| a == b).count()
+    })
 }
 
 impl<'w> EntitiesExport<'w> {
@@ -126,8 +137,10 @@ impl<'w> EntitiesExport<'w> {
             .entities()
             .map(|entity| (entity.handle(), entity.id()))
             .collect();
-        let handles = entities.iter().map(|(handle, _)| first_bytes(handle));
-        let mut order: Vec<_> = handles.zip(0..).collect();
+        let handles = || entities.iter().map(|(handle, _)| handle.as_bytes());
+        let shared = shared_bytes(handles());
+        let keys = handles().map(|handle| first_bytes(handle.get(shared..).unwrap_or_default()));
+        let mut order: Vec<_> = keys.zip(0..).collect();
         let handle = |at: u32| {
             entities
                 .get(at as usize)

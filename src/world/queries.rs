@@ -221,9 +221,9 @@ impl<Q: Query, F: Filter> Prepared<Q, F> {
 }
 
 impl<Q: ReadOnlyQuery> Prepared<Q> {
-    /// Random access to the matches: looks up the columns of every matching archetype once, and then costs little more
-    /// than an array of slots. For a single look there is [`get`](Self::get). It allocates when more than eight archetypes
-    /// match.
+    /// Random access to the matches: looks up the columns of every archetype once, and then costs little more than an
+    /// array of slots. For a single look there is [`get`](Self::get). It keeps its memory, so that only the first view
+    /// and one of a world that has grown by many archetypes allocate.
     ///
     /// # Errors
     /// [`QueryError::ForeignWorld`].
