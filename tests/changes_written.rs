@@ -53,9 +53,10 @@ fn a_loop_left_early_has_written_what_it_was_given<const S: bool>() {
             });
         // spec: LOOK-09
         assert_eq!(see(&mut reader, &mut world), given, "try_for_each({stop})");
-        let mut query = world.query::<(Entity, Option<&mut Health<S>>)>();
-        let found = query.nth(stop).map(|(id, _)| id.index());
-        drop(query);
+        let found = world
+            .query::<(Entity, Option<&mut Health<S>>)>()
+            .nth(stop)
+            .map(|(id, _)| id.index());
         let seen = see(&mut reader, &mut world);
         // spec: LOOK-09
         assert!(
@@ -139,7 +140,6 @@ fn batches_and_folds_count_what_they_give<const S: bool>() {
     let mut given = BTreeSet::new();
     let mut batches = world.query::<(Entity, &mut Health<S>)>().batches(4);
     given.extend(batches.next().unwrap().map(|(id, _)| id.index()));
-    drop(batches);
     // spec: LOOK-09, LOOK-08
     assert_eq!(see(&mut reader, &mut world), given);
 }

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::access::{Bound, Requests, Term};
 use super::cells::Cells;
-use super::fetch::{Place, Query, ReadOnlyQuery};
+use super::fetch::{Query, ReadOnlyQuery};
+use super::held::Place;
 use crate::base::entity::Entity;
 
 /// Rows that are all there, or all not.

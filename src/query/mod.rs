@@ -11,6 +11,7 @@ pub(crate) mod compound;
 pub(crate) mod error;
 pub(crate) mod fetch;
 pub(crate) mod filter;
+mod held;
 pub(crate) mod iter;
 pub(crate) mod lent;
 pub(crate) mod mutable;

@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use super::access::Bound;
 use super::error::QueryError;
-use super::fetch::{Place, Query, ReadOnlyQuery};
+use super::fetch::{Query, ReadOnlyQuery};
 use super::filter::Filter;
+use super::held::Place;
 use super::iter::QueryIter;
 use super::lent::{Ground, Run};
 use super::state::{QueryCore, QueryState, QueryStatistics};

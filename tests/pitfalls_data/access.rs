@@ -178,6 +178,10 @@ fn a_query_that_was_left_early_leaves_nothing_taken() {
         assert_eq!(all, ids);
     }
     let iter = query.iter(&mut world).unwrap();
+    #[expect(
+        clippy::forget_non_drop,
+        reason = "nobody promises that there is nothing to drop"
+    )]
     std::mem::forget(iter);
     // spec: LOOK-05, COMP-12
     assert_eq!(query.iter(&mut world).unwrap().count(), 70);
