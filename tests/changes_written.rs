@@ -206,7 +206,6 @@ fn own_writes_are_no_news<const S: bool>() {
         // A run that is left early has run.
         let mut run = writer.iter(&mut world).unwrap();
         run.next().unwrap().0 += 1;
-        drop(run);
         // spec: LOOK-09
         assert_eq!(writer.iter(&mut world).unwrap().count(), 0);
         assert_eq!(see(&mut other, &mut world).len(), 1);
