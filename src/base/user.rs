@@ -31,7 +31,7 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// The thread's mark, for as long as it lives. Marks nest.
-pub(crate) struct Mark(PhantomData<*const ()>);
+pub struct Mark(PhantomData<*const ()>);
 
 impl Mark {
     #[inline]

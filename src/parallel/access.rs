@@ -88,7 +88,6 @@ pub struct AccessSet {
     parameter: (u32, &'static str),
     /// It may look at everything: its run condition is given the whole world.
     pub(crate) sees_all: bool,
-    pub(crate) queues_commands: bool,
 }
 
 impl AccessSet {
@@ -121,7 +120,6 @@ impl AccessSet {
                 second: format!("{} {new}", new.by.1),
             });
         }
-        self.queues_commands |= thing == Thing::Commands;
         let same = self.list.iter_mut().find(|known| known.thing == thing);
         match same {
             Some(known) => known.writes |= writes,

@@ -8,8 +8,10 @@
 //!   owner    fills the board, calls n workers, works ... until nothing is left, waits for those under way, clears it
 //!   worker   sleeps, takes a call, works on that board until nothing is left, sleeps
 //!   task     waiting -> taken by one thread -> run -> put back and counted; after a halt those that wait stay where
-//!            they are
+//!            they are, and those that were taken and have not begun go back as they are
 //! ```
+//!
+//! Tasks that take less than the locks do are taken several at once.
 //!
 //! Both locks are leaves: none is held while a task runs or while another is taken.
 
@@ -18,36 +20,64 @@ mod models;
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
-use crate::base::lock::{Condvar, Mutex, thread};
+use crate::base::lock::{AtomicBool, Condvar, Mutex, Ordering, thread};
 use crate::base::user::Mark;
 
 /// Something to be run once, on any thread.
 pub(crate) trait Task: Send {
+    /// What all tasks of a level share. Nobody holds it any more when the board is clear.
+    type Scene: Clone + Send;
+
     /// Runs it. False: no further task is to begin.
-    fn run(&mut self) -> bool;
+    fn run(&mut self, scene: &Self::Scene) -> bool;
 }
+
+/// So many tasks at most are taken at once.
+pub(crate) const LARGEST_SHARE: usize = 64;
 
 /// Tasks that may run at the same time. It keeps its memory.
-pub(crate) struct Board<T> {
+pub(crate) struct Board<T: Task> {
     tasks: Mutex<Tasks<T>>,
     finished: Condvar,
+    /// No further task is to begin. Read without the lock between the tasks of a share.
+    halted: AtomicBool,
 }
 
-struct Tasks<T> {
+struct Tasks<T: Task> {
     /// `None` while a task is under way.
     list: Vec<Option<T>>,
+    /// There while the board is not clear.
+    scene: Option<T::Scene>,
     /// The first that was not taken.
     next: usize,
+    /// Shares that were taken and are not back.
     under_way: usize,
-    halted: bool,
+    /// So many tasks are worth to be taken at once.
+    share: usize,
+    /// Those who may work on this board, about.
+    threads: usize,
+    /// How long the shares took together.
+    took: Duration,
 }
 
-impl<T> Tasks<T> {
-    fn has_waiting(&self) -> bool {
-        !self.halted && self.next < self.list.len()
+impl<T: Task> Tasks<T> {
+    /// Takes a share of what waits: the fewer there are left, the smaller, so that all come to their end together.
+    fn take(&mut self, share: &mut [Option<T>; LARGEST_SHARE]) -> Range<usize> {
+        let waiting = self.list.get_mut(self.next..).unwrap_or_default();
+        let fair = waiting.len() / (2 * self.threads);
+        let count = fair.clamp(self.share.div_ceil(8), self.share);
+        let taken = waiting.iter_mut().take(count);
+        for (place, task) in share.iter_mut().zip(taken) {
+            *place = task.take();
+        }
+        let first = self.next;
+        self.next = self.list.len().min(first + count);
+        first..self.next
     }
 }
 
@@ -56,53 +86,81 @@ impl<T: Task> Board<T> {
         Self {
             tasks: Mutex::new(Tasks {
                 list: Vec::new(),
+                scene: None,
                 next: 0,
                 under_way: 0,
-                halted: false,
+                share: 1,
+                threads: 1,
+                took: Duration::ZERO,
             }),
             finished: Condvar::new(),
+            halted: AtomicBool::new(false),
         }
     }
 
-    /// Puts tasks on the board, which is empty.
-    pub(crate) fn fill(&self, tasks: &mut Vec<T>) {
+    /// Puts tasks on the board, which is empty. Up to `share` of them, of which there are [`LARGEST_SHARE`] at most, are
+    /// taken at once by each of `threads`.
+    pub(crate) fn fill(&self, tasks: &mut Vec<T>, scene: T::Scene, share: usize, threads: usize) {
         let mut board = self.tasks.lock();
         board.list.extend(tasks.drain(..).map(Some));
+        board.scene = Some(scene);
         board.next = 0;
-        board.halted = false;
+        board.share = share.clamp(1, LARGEST_SHARE);
+        board.threads = threads.max(1);
+        board.took = Duration::ZERO;
+        self.halted.store(false, Ordering::Relaxed);
+    }
+
+    fn has_waiting(&self, board: &Tasks<T>) -> bool {
+        !self.halted.load(Ordering::Relaxed) && board.next < board.list.len()
     }
 
     /// Works until no task waits.
     pub(crate) fn work(&self) {
+        let mut share = [const { None }; LARGEST_SHARE];
         let mut board = self.tasks.lock();
-        while board.has_waiting() {
-            let place = board.next;
-            board.next += 1;
-            let Some(mut task) = board.list.get_mut(place).and_then(Option::take) else {
-                continue;
+        while self.has_waiting(&board) {
+            let Some(scene) = board.scene.clone() else {
+                return;
             };
+            let places = board.take(&mut share);
             board.under_way += 1;
             drop(board);
-            let goes_on = task.run();
-            board = self.tasks.lock();
-            if let Some(slot) = board.list.get_mut(place) {
-                *slot = Some(task);
+            let begin = Instant::now();
+            for task in share.iter_mut().flatten() {
+                if self.halted.load(Ordering::Relaxed) {
+                    break;
+                }
+                if !task.run(&scene) {
+                    self.halted.store(true, Ordering::Relaxed);
+                }
             }
+            let took = begin.elapsed();
+            drop(scene);
+            board = self.tasks.lock();
+            let places = board.list.get_mut(places).unwrap_or_default();
+            for (place, task) in places.iter_mut().zip(&mut share) {
+                *place = task.take();
+            }
+            board.took += took;
             board.under_way -= 1;
-            board.halted |= !goes_on;
-            if board.under_way == 0 && !board.has_waiting() {
+            if board.under_way == 0 && !self.has_waiting(&board) {
                 self.finished.notify_all();
             }
         }
     }
 
-    /// Waits until no task is under way, and takes all off the board, in order.
-    pub(crate) fn clear(&self, tasks: &mut Vec<T>) {
+    /// Waits until no task is under way, and takes all off the board, in order. Tells how long they took together.
+    pub(crate) fn clear(&self, tasks: &mut Vec<T>) -> Duration {
         let mut board = self.tasks.lock();
         while board.under_way != 0 {
             self.finished.wait(&mut board);
         }
         tasks.extend(board.list.drain(..).flatten());
+        let (scene, took) = (board.scene.take(), board.took);
+        drop(board);
+        drop(scene);
+        took
     }
 }
 

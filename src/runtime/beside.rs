@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arrangement::Arrangement;
+use super::declared::Steps;
 use super::order::Order;
 use super::own::Own;
 use super::policy::Policy;
 use super::shared::Shared;
 use super::system::SystemResult;
 use super::unit::{OwnState, Slot, Unit, flag};
+use crate::base::BoxError;
+use crate::base::user::Mark;
 use crate::parallel::access::AccessSet;
-use crate::parallel::crew::{Board, Task, Workers};
+use crate::parallel::crew::{Board, LARGEST_SHARE, Task, Workers};
 use crate::time::Timing;
 use crate::world::World;
 
@@ -25,7 +28,7 @@ pub(crate) struct Beside {
     pub(crate) workers: Option<Workers>,
     /// A level that takes less time than this stays on one thread.
     pub(crate) worth: Duration,
-    pub(super) board: Arc<Board<Job>>,
+    pub(super) board: Arc<Board<Box<Job>>>,
     /// Holds the world while tasks share it, and an empty one else; made when it is first needed.
     pub(super) shelf: Option<Arc<World>>,
     /// The state of the generator that shuffles the typed systems of each segment.
@@ -40,9 +43,10 @@ pub(crate) struct Beside {
     may_float: Vec<u32>,
     may_float_since: u64,
     // Kept for their memory.
-    pub(super) slots: Vec<u32>,
     pub(super) chosen: Vec<Chosen>,
-    pub(super) jobs: Vec<Job>,
+    /// What failed in the level at hand, by its place among those chosen, in order.
+    pub(super) failed: Vec<(usize, BoxError)>,
+    pub(super) jobs: Jobs,
 }
 
 impl Default for Beside {
@@ -58,9 +62,9 @@ impl Default for Beside {
             is_floating: Vec::new(),
             may_float: Vec::new(),
             may_float_since: 0,
-            slots: Vec::new(),
             chosen: Vec::new(),
-            jobs: Vec::new(),
+            failed: Vec::new(),
+            jobs: Jobs::default(),
         }
     }
 }
@@ -133,50 +137,102 @@ pub(super) struct Plan {
     /// The systems in order.
     pub(super) slots: Vec<u32>,
     /// The same, level by level.
-    pub(super) by_level: Vec<u32>,
+    pub(super) by_level: Vec<Member>,
     pub(super) levels: Vec<Level>,
+    /// Those that may have queued or sent something at the end, in order.
+    pub(super) deliver: Vec<Member>,
+}
+
+/// A system of a plan, and what is to be done around its runs.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub(super) slot: u32,
+    pub(super) steps: Steps,
 }
 
 pub(super) struct Level {
     /// Where it ends in `by_level`.
     pub(super) end: usize,
-    /// What its systems took together when it last ran.
+    /// What its systems need, all together.
+    pub(super) steps: Steps,
+    /// What its systems took together when it last ran, and how many they were.
     pub(super) took: Duration,
+    pub(super) count: usize,
+}
+
+/// To hand over tasks takes its time too, so they are handed over together that take about this long.
+const WORTH_HANDING_OVER: Duration = Duration::from_micros(2);
+
+impl Level {
+    /// How many of its systems are worth to be handed over at once: one, where nothing is known.
+    pub(super) fn share(&self) -> usize {
+        let nanos = self.took.as_nanos().max(1);
+        let share = WORTH_HANDING_OVER.as_nanos() * self.count as u128 / nanos;
+        usize::try_from(share).map_or(LARGEST_SHARE, |share| share.clamp(1, LARGEST_SHARE))
+    }
 }
 
 /// A system that is due in the level at hand.
+#[derive(Clone, Copy)]
 pub(super) struct Chosen {
     pub(super) slot: u32,
+    pub(super) steps: Steps,
+    pub(super) begun: bool,
     pub(super) now: u64,
     /// As it was before it was found due.
     pub(super) timing: Timing,
-    /// `None`: it has not begun.
-    pub(super) result: Option<SystemResult>,
+}
+
+/// Jobs in the hands of this thread.
+#[derive(Default)]
+#[expect(
+    clippy::vec_box,
+    reason = "they change hands several times in each level, and are kept for their memory"
+)]
+pub(super) struct Jobs {
+    /// Empty ones, for the next level.
+    pub(super) idle: Vec<Box<Job>>,
+    /// On their way to the board, or from it.
+    pub(super) full: Vec<Box<Job>>,
 }
 
 /// A system on its way through the hands of whoever runs it.
+#[derive(Default)]
 pub(super) struct Job {
-    pub(super) unit: Unit,
-    pub(super) shared: Arc<Shared>,
-    pub(super) world: Option<Arc<World>>,
-    pub(super) chosen: Chosen,
-    pub(super) stoppable: bool,
+    /// The unit, and what is known of it; its place among those chosen.
+    pub(super) work: Option<(Unit, Chosen, usize)>,
+    pub(super) error: Option<BoxError>,
+    /// Measured when systems are timed.
     pub(super) took: Duration,
 }
 
-impl Task for Job {
-    fn run(&mut self) -> bool {
-        // Taken, so that nobody holds the world when the job is put back.
-        let Some(world) = self.world.take() else {
+/// What the jobs of a level share.
+#[derive(Clone)]
+pub(super) struct Ground {
+    pub(super) shared: Arc<Shared>,
+    pub(super) world: Arc<World>,
+    pub(super) stoppable: bool,
+    pub(super) timed: bool,
+}
+
+impl Task for Box<Job> {
+    type Scene = Ground;
+
+    fn run(&mut self, ground: &Ground) -> bool {
+        let Some((unit, chosen, _)) = &mut self.work else {
             return true;
         };
-        if self.stoppable && self.shared.stop_hint() {
+        let Ground { shared, world, .. } = ground;
+        if ground.stoppable && shared.stop_hint() {
             return false;
         }
-        let begin = Instant::now();
-        let goes_on = run(&mut self.unit, &mut self.chosen, &world, &self.shared);
-        self.took = begin.elapsed();
-        goes_on
+        let begin = ground.timed.then(Instant::now);
+        let result = run(unit, chosen, world, shared, &Mark::enter());
+        if let Some(begin) = begin {
+            self.took = begin.elapsed();
+        }
+        self.error = result.err();
+        self.error.is_none()
     }
 }
 
@@ -189,14 +245,17 @@ pub(super) fn may_overlap_own(own: &OwnState) -> bool {
     own.flags & (flag::DECLARED | flag::SPECIAL) == flag::DECLARED && own.timers.is_empty()
 }
 
-/// One update. False when it failed.
+/// One update.
+#[inline]
 pub(super) fn run(
     unit: &mut Unit,
     chosen: &mut Chosen,
     world: &World,
     shared: &Arc<Shared>,
-) -> bool {
+    mark: &Mark,
+) -> SystemResult {
     let Unit { system, own } = unit;
+    chosen.begun = true;
     own.elapsed
         .measure(chosen.now, own.timing.interval_micros());
     own.updates += 1;
@@ -206,13 +265,10 @@ pub(super) fn run(
         shared,
         is_typed: true,
     };
-    let result = match system.declared() {
-        Some(declared) => declared.run(world, Some(own)),
+    match system.declared() {
+        Some(declared) => declared.run(world, Some(own), mark),
         None => Ok(()),
-    };
-    let goes_on = result.is_ok();
-    chosen.result = Some(result);
-    goes_on
+    }
 }
 
 /// What a unit reaches, its run condition included.

@@ -9,6 +9,8 @@
 //! Tombstones leave when the order is settled, outside a pass: all of them when the next one begins, and before that
 //! whenever they are the greater part, so that a thousand removals do not each move a thousand systems.
 
+use std::ops::Range;
+
 /// Takes the place of a slot that was removed. No slot has this number.
 const TOMBSTONE: u32 = u32::MAX;
 
@@ -33,6 +35,11 @@ impl Order {
         self.slots
             .get(position)
             .map_or(usize::MAX, |&slot| slot as usize)
+    }
+
+    /// The slots at these positions, as far as there are such; tombstones are numbers beyond every storage.
+    pub(crate) fn range(&self, positions: Range<usize>) -> &[u32] {
+        self.slots.get(positions).unwrap_or_default()
     }
 
     /// Another number after every change.

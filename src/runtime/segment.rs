@@ -22,15 +22,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arrangement::{pairs, topological};
-use super::beside::{Chosen, Job, Level, Plan, access_of, may_overlap, run};
-use super::declared::Lender;
+use super::beside::{Chosen, Ground, Jobs, Level, Member, Plan, access_of, may_overlap, run};
+use super::declared::{Lender, Steps};
 use super::error::{Failure, Phase};
 use super::rest::Rest;
 use super::shared::Shared;
 use super::statistics::{Stopwatch, record};
 use super::unit::{Slot, Unit, flag, may_run, read_clock};
 use crate::base::lock::Ordering;
-use crate::parallel::access::AccessSet;
+use crate::base::user::Mark;
 use crate::parallel::crew::{Help, Workers};
 use crate::parallel::levels::levels;
 use crate::world::World;
@@ -56,42 +56,91 @@ impl Segment<'_> {
         first: usize,
         end: usize,
     ) -> Result<usize, Failure> {
-        let mut slots = std::mem::take(&mut self.rest.beside.slots);
-        slots.clear();
-        if number == 0 {
-            slots.extend_from_slice(&self.rest.beside.floating);
+        let plans = &mut self.rest.beside.plans;
+        if plans.len() <= number {
+            plans.resize_with(number + 1, Plan::default);
         }
-        let mut position = first;
-        while position < end {
-            let slot = self.rest.order.slot(position);
-            match self.unit(slot) {
-                Some(_) if self.rest.beside.has_floated(slot) => {}
-                Some(unit) if may_overlap(unit) => slots.push(unit.own.cold.key.slot),
-                Some(_) => break,
-                None => {}
-            }
-            position += 1;
-        }
-        let mut plan = self.plan(number, &slots);
-        self.rest.beside.slots = slots;
+        let known = std::mem::take(&mut plans[number]);
+        let (mut plan, position) = match self.fits(&known, number, first, end) {
+            Some(position) => (known, position),
+            None => self.plan(number, first, end),
+        };
         let outcome = self.run_levels(&mut plan);
-        self.deliver(&plan.slots);
+        self.deliver(&plan.deliver);
         if let Some(place) = self.rest.beside.plans.get_mut(number) {
             *place = plan;
         }
         outcome.map(|()| position)
     }
 
+    /// The systems of a segment are those that may overlap from a position on; `meet` is told of each and may end it. Tells
+    /// where it ended.
+    fn walk(&self, first: usize, end: usize, mut meet: impl FnMut(u32) -> bool) -> usize {
+        let floats = !self.rest.beside.floating.is_empty();
+        for (at, &number) in self.rest.order.range(first..end).iter().enumerate() {
+            let slot = number as usize;
+            match self.unit(slot) {
+                Some(_) if floats && self.rest.beside.has_floated(slot) => {}
+                Some(unit) if may_overlap(unit) && meet(number) => {}
+                Some(_) => return first + at,
+                None => {}
+            }
+        }
+        end
+    }
+
+    /// Whether a plan is that of the systems from a position on; then, where these end.
+    fn fits(&self, plan: &Plan, number: usize, first: usize, end: usize) -> Option<usize> {
+        let current = (self.rest.order.version(), self.world.id());
+        if (plan.version, plan.world) != current || self.rest.beside.shuffle.is_some() {
+            return None;
+        }
+        let mut slots = &*plan.slots;
+        if number == 0 {
+            slots = slots.strip_prefix(&*self.rest.beside.floating)?;
+        }
+        let mut planned = slots.iter();
+        let mut same = true;
+        let position = self.walk(first, end, |slot| {
+            same = planned.next() == Some(&slot);
+            same
+        });
+        (same && planned.next().is_none()).then_some(position)
+    }
+
+    /// Makes the plan of the systems from a position on, and tells where these end.
+    #[cold]
+    fn plan(&mut self, number: usize, first: usize, end: usize) -> (Plan, usize) {
+        let mut slots = Vec::new();
+        if number == 0 {
+            slots.extend_from_slice(&self.rest.beside.floating);
+        }
+        let position = self.walk(first, end, |slot| {
+            slots.push(slot);
+            true
+        });
+        let plan = match self.rest.beside.shuffle {
+            Some(state) => self.shuffled_plan(&slots, state),
+            None => self.make_plan(&slots),
+        };
+        (plan, position)
+    }
+
     /// Hands over what the systems have queued and sent, in their order, behind what was sent before.
-    fn deliver(&mut self, slots: &[u32]) {
+    fn deliver(&mut self, members: &[Member]) {
         if self.shared.inlet.is_ready() {
             self.rest.take_sent(self.world, self.shared);
         }
-        for &slot in slots {
-            if let Some(Unit { system, own }) = unit_mut(self.units, slot)
+        for &Member { slot, steps } in members {
+            let Some(Unit { system, own }) = unit_mut(self.units, slot) else {
+                continue;
+            };
+            if steps.include(Steps::DELIVER)
                 && let Some(declared) = system.declared()
             {
                 declared.deliver(self.world, slot as usize);
+            }
+            if steps.include(Steps::SEND) {
                 own.deliver_sent(self.world);
             }
         }
@@ -103,23 +152,6 @@ impl Segment<'_> {
 
     fn is_stopping(&self) -> bool {
         self.rest.stoppable && self.shared.stop_hint()
-    }
-
-    /// The plan of a segment: the one of the last pass, if it is for the same systems.
-    fn plan(&mut self, number: usize, slots: &[u32]) -> Plan {
-        let plans = &mut self.rest.beside.plans;
-        if plans.len() <= number {
-            plans.resize_with(number + 1, Plan::default);
-        }
-        let known = std::mem::take(&mut plans[number]);
-        if let Some(state) = self.rest.beside.shuffle {
-            return self.shuffled_plan(slots, state);
-        }
-        let current = (self.rest.order.version(), self.world.id());
-        if (known.version, known.world) == current && known.slots == slots {
-            return known;
-        }
-        self.make_plan(slots)
     }
 
     /// A plan for one of the orders that the wishes allow.
@@ -143,18 +175,17 @@ impl Segment<'_> {
         self.make_plan(&shuffled)
     }
 
-    #[cold]
     fn make_plan(&mut self, slots: &[u32]) -> Plan {
-        let access: Vec<AccessSet> = slots
-            .iter()
-            .map(|&slot| {
-                let Some(unit) = unit_mut(self.units, slot) else {
-                    return AccessSet::default();
-                };
-                resolve(unit, self.world);
-                access_of(&unit.own)
-            })
-            .collect();
+        let mut members = Vec::with_capacity(slots.len());
+        let mut access = Vec::with_capacity(slots.len());
+        for &slot in slots {
+            let unit = unit_mut(self.units, slot);
+            let (steps, reached) = unit
+                .map(|unit| (resolve(unit, self.world), access_of(&unit.own)))
+                .unwrap_or_default();
+            members.push(Member { slot, steps });
+            access.push(reached);
+        }
         let wishes = self.wishes(slots);
         let levels_of = levels(&access, |place| {
             let before = wishes.iter().filter(|(_, second)| *second == place);
@@ -167,19 +198,25 @@ impl Segment<'_> {
             if levels_of[place] == levels.len() {
                 levels.push(Level {
                     end: at,
+                    steps: Steps::NONE,
                     took: Duration::MAX,
+                    count: 0,
                 });
             }
             if let Some(level) = levels.last_mut() {
                 level.end = at + 1;
+                level.steps = level.steps.and(members[place].steps);
             }
         }
+        let hands_over = Steps::DELIVER.and(Steps::SEND);
+        let deliver = members.iter().filter(|one| one.steps.include(hands_over));
         Plan {
             version: self.rest.order.version(),
             world: self.world.id(),
             slots: slots.to_vec(),
-            by_level: by_level.iter().map(|&place| slots[place]).collect(),
+            by_level: by_level.iter().map(|&place| members[place]).collect(),
             levels,
+            deliver: deliver.copied().collect(),
         }
     }
 
@@ -199,15 +236,22 @@ impl Segment<'_> {
             if self.is_stopping() {
                 return Ok(());
             }
-            let slots = plan.by_level.get(first..level.end).unwrap_or_default();
+            let members = plan.by_level.get(first..level.end).unwrap_or_default();
             first = level.end;
             let mut chosen = std::mem::take(&mut self.rest.beside.chosen);
-            let refused = self.choose(slots, &mut chosen).err();
-            if !chosen.is_empty() {
+            chosen.clear();
+            let refused = self.choose(members, &mut chosen).err();
+            let lends = level.steps.include(Steps::LEND);
+            if lends {
                 self.lend(&chosen);
-                level.took = self.run_level(&mut chosen, level.took);
             }
-            let outcome = self.settle(&mut chosen);
+            if !chosen.is_empty() {
+                self.run_level(level, &mut chosen);
+            }
+            if lends {
+                self.settle(&chosen);
+            }
+            let outcome = self.judge(&chosen);
             self.rest.beside.chosen = chosen;
             outcome?;
             if let Some(failure) = refused {
@@ -218,9 +262,10 @@ impl Segment<'_> {
     }
 
     /// Finds out who is due. Whoever cannot be asked ends the pass; those before it still run.
-    fn choose(&mut self, slots: &[u32], chosen: &mut Vec<Chosen>) -> Result<(), Failure> {
+    fn choose(&mut self, members: &[Member], chosen: &mut Vec<Chosen>) -> Result<(), Failure> {
+        const JUST_STARTED: u8 = flag::STARTED | flag::DECLARED;
         let bell = self.shared.routes.bell().flag();
-        for &slot in slots {
+        for &Member { slot, steps } in members {
             let Some(Unit { system, own }) = unit_mut(self.units, slot) else {
                 continue;
             };
@@ -235,38 +280,36 @@ impl Segment<'_> {
             if !own.timing.check(now) {
                 continue;
             }
-            if own.flags & !(flag::STARTED | flag::DECLARED) != 0 && !may_run(own, self.world)? {
+            if own.flags != JUST_STARTED && !may_run(own, self.world)? {
                 continue;
             }
-            if let Some(declared) = system.declared() {
-                match declared.bind(self.world) {
-                    Ok(_) => {}
-                    Err(fault) => return Err(own.fail(Phase::Update, fault.into())),
-                }
+            if steps.include(Steps::BIND)
+                && let Some(declared) = system.declared()
+                && let Err(fault) = declared.bind(self.world)
+            {
+                return Err(own.fail(Phase::Update, fault.into()));
             }
             chosen.push(Chosen {
                 slot,
+                steps,
+                begun: false,
                 now,
                 timing,
-                result: None,
             });
         }
         Ok(())
     }
 
     fn lend(&mut self, chosen: &[Chosen]) {
-        let commands = |one: &&Chosen| {
-            let unit = self.unit(one.slot as usize);
-            let access = unit.and_then(|unit| unit.own.cold.access.as_ref());
-            access.is_some_and(|access| access.queues_commands)
-        };
-        let among = chosen.iter().filter(commands).count();
+        let with_ids = chosen
+            .iter()
+            .filter(|one| one.steps.include(Steps::LEND_IDS));
         let mut lender = Lender {
+            among: u32::try_from(with_ids.count()).unwrap_or(u32::MAX),
             world: self.world,
             turn: 0,
-            among: u32::try_from(among).unwrap_or(u32::MAX),
         };
-        for one in chosen {
+        for one in chosen.iter().filter(|one| one.steps.include(Steps::LEND)) {
             if let Some(unit) = unit_mut(self.units, one.slot)
                 && let Some(declared) = unit.system.declared()
             {
@@ -275,118 +318,129 @@ impl Segment<'_> {
         }
     }
 
-    /// Puts everything back, and gives the first failure in order. A failure is logged when it is made.
-    fn settle(&mut self, chosen: &mut Vec<Chosen>) -> Result<(), Failure> {
-        let mut outcome = Ok(());
-        for one in chosen.drain(..) {
-            let Some(Unit { system, own }) = unit_mut(self.units, one.slot) else {
-                continue;
-            };
-            if let Some(declared) = system.declared() {
+    /// Puts everything back.
+    fn settle(&mut self, chosen: &[Chosen]) {
+        for one in chosen.iter().filter(|one| one.steps.include(Steps::LEND)) {
+            if let Some(unit) = unit_mut(self.units, one.slot)
+                && let Some(declared) = unit.system.declared()
+            {
                 declared.settle(self.world);
-            }
-            match one.result {
-                None => own.timing = one.timing,
-                Some(Ok(())) => {}
-                Some(Err(error)) => {
-                    let failure = own.fail(Phase::Update, error);
-                    outcome = outcome.and(Err(failure));
-                }
             }
         }
         self.world.end_lending();
+    }
+
+    /// Gives the first failure in order. A failure is logged when it is made. Whoever has not begun is as before.
+    fn judge(&mut self, chosen: &[Chosen]) -> Result<(), Failure> {
+        for one in chosen.iter().filter(|one| !one.begun) {
+            if let Some(unit) = unit_mut(self.units, one.slot) {
+                unit.own.timing = one.timing;
+            }
+        }
+        let mut outcome = Ok(());
+        for (place, error) in self.rest.beside.failed.drain(..) {
+            if let Some(one) = chosen.get(place)
+                && let Some(unit) = unit_mut(self.units, one.slot)
+            {
+                let failure = unit.own.fail(Phase::Update, error);
+                outcome = outcome.and(Err(failure));
+            }
+        }
         outcome
     }
 
-    /// Runs what was chosen, and tells how long it took all together.
-    fn run_level(&mut self, chosen: &mut Vec<Chosen>, took: Duration) -> Duration {
-        let beside = &mut self.rest.beside;
+    /// Runs what was chosen, and notes how long it took all together, where that decides anything.
+    fn run_level(&mut self, level: &mut Level, chosen: &mut [Chosen]) {
+        let beside = &self.rest.beside;
         let workers = beside.workers.as_ref().filter(|_| chosen.len() > 1);
         let Some(workers) = workers else {
             self.run_here(chosen);
-            return took;
+            return;
         };
         // To hand over a task takes its time too: a sixty-fourth of what waking takes.
         let tasks = u32::try_from(chosen.len()).unwrap_or(u32::MAX);
         let worth = beside.worth + (beside.worth / 64).saturating_mul(tasks);
-        if workers.count() == 0 || took < worth {
+        level.took = if workers.count() == 0 || level.took < worth {
             let begin = Instant::now();
             self.run_here(chosen);
-            return begin.elapsed();
-        }
-        let workers = workers.clone();
-        self.run_on(&workers, chosen)
+            begin.elapsed()
+        } else {
+            let workers = workers.clone();
+            self.run_on(&workers, chosen, level.share())
+        };
+        level.count = chosen.len();
     }
 
     fn run_here(&mut self, chosen: &mut [Chosen]) {
+        let mark = Mark::enter();
         let mut watch = Stopwatch::new(self.rest.timed);
-        for one in chosen {
+        for (place, one) in chosen.iter_mut().enumerate() {
             if self.is_stopping() {
                 return;
             }
             let Some(unit) = unit_mut(self.units, one.slot) else {
                 continue;
             };
-            let goes_on = run(unit, one, self.world, self.shared);
+            let result = run(unit, one, self.world, self.shared, &mark);
             watch.ended(&unit.own);
-            if !goes_on {
+            if let Err(error) = result {
+                self.rest.beside.failed.push((place, error));
                 return;
             }
         }
     }
 
-    /// Units and world are handed over and come back.
-    fn run_on(&mut self, workers: &Workers, chosen: &mut Vec<Chosen>) -> Duration {
+    /// Units and world are handed over and come back. Tells how long they took together.
+    fn run_on(&mut self, workers: &Workers, chosen: &mut [Chosen], share: usize) -> Duration {
         let beside = &mut self.rest.beside;
         let mut kept = beside
             .shelf
             .take()
             .unwrap_or_else(|| Arc::new(World::new()));
         exchange(&mut kept, self.world);
-        let mut jobs = std::mem::take(&mut beside.jobs);
-        for one in chosen.drain(..) {
+        let Jobs { idle, full } = &mut beside.jobs;
+        for (place, one) in chosen.iter().enumerate() {
             let slot = self.units.get_mut(one.slot as usize);
             if let Some(unit) = slot.and_then(|slot| slot.unit.take()) {
-                jobs.push(Job {
-                    unit,
-                    shared: Arc::clone(self.shared),
-                    world: Some(Arc::clone(&kept)),
-                    chosen: one,
-                    stoppable: self.rest.stoppable,
-                    took: Duration::ZERO,
-                });
+                let mut job = idle.pop().unwrap_or_default();
+                job.work = Some((unit, *one, place));
+                full.push(job);
             }
         }
-        let wanted = jobs.len().saturating_sub(1);
-        let board = Arc::clone(&beside.board);
-        let help: Arc<dyn Help> = Arc::clone(&beside.board) as Arc<dyn Help>;
-        board.fill(&mut jobs);
+        let ground = Ground {
+            shared: Arc::clone(self.shared),
+            world: Arc::clone(&kept),
+            stoppable: self.rest.stoppable,
+            timed: self.rest.timed,
+        };
+        let board = &beside.board;
+        let help: Arc<dyn Help> = Arc::clone(board) as Arc<dyn Help>;
+        // One at least, whatever the shares: it was found to be worth it.
+        let wanted = (full.len() - 1).min(full.len().div_ceil(share)).max(1);
+        board.fill(full, ground, share, workers.count() + 1);
         workers.call(Arc::clone(&help), wanted);
         board.work();
         workers.call_off(&help);
-        board.clear(&mut jobs);
-        let mut took = Duration::ZERO;
-        for job in jobs.drain(..) {
-            let Job {
-                unit,
-                world,
-                chosen: one,
-                took: job_took,
-                ..
-            } = job;
-            drop(world);
-            took += job_took;
-            if self.rest.timed && one.result.is_some() {
-                record(&unit.own, job_took);
+        let took = board.clear(full);
+        for mut job in full.drain(..) {
+            if let Some((unit, one, place)) = job.work.take() {
+                if self.rest.timed && one.begun {
+                    record(&unit.own, job.took);
+                }
+                if let Some(error) = job.error.take() {
+                    beside.failed.push((place, error));
+                }
+                if let Some(slot) = self.units.get_mut(one.slot as usize) {
+                    slot.unit = Some(unit);
+                }
+                if let Some(place) = chosen.get_mut(place) {
+                    *place = one;
+                }
             }
-            if let Some(slot) = self.units.get_mut(one.slot as usize) {
-                slot.unit = Some(unit);
-            }
-            chosen.push(one);
+            idle.push(job);
         }
         exchange(&mut kept, self.world);
-        self.rest.beside.jobs = jobs;
-        self.rest.beside.shelf = Some(kept);
+        beside.shelf = Some(kept);
         took
     }
 }
@@ -400,12 +454,17 @@ fn next_random(state: u64) -> u64 {
 }
 
 /// Resolves what a system reaches in a world that may be another one than before: kinds have other numbers there, so those
-/// of all systems that may overlap must be of one world. A fault is found again when the system is due.
-fn resolve(Unit { system, own }: &mut Unit, world: &mut World) {
-    if let Some(declared) = system.declared()
-        && declared.bind(world).is_ok()
-    {
+/// of all systems that may overlap must be of one world. A fault is found again when the system is due. Tells what is to be
+/// done around its runs.
+fn resolve(Unit { system, own }: &mut Unit, world: &mut World) -> Steps {
+    let Some(declared) = system.declared() else {
+        return Steps::NONE;
+    };
+    if declared.bind(world).is_ok() {
         own.cold.access = Some(Arc::new(declared.access().clone()));
+        declared.steps()
+    } else {
+        declared.steps().and(Steps::BIND)
     }
 }
 

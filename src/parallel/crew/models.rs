@@ -7,6 +7,9 @@
 //! | `clear` does not wait for those under way | all but `workers_may_go_while_one_of_them_comes` |
 //! | nobody is told when the last one is done | `every_task_runs_once_and_comes_back_in_order`, which ends the program |
 //! | `work` does not look at `halted` | `after_a_halt_nothing_begins` |
+//! | it does not look at it between the tasks of a share | `after_a_halt_nothing_begins` |
+//! | `work` keeps the scene until it has put the share back | all but `workers_may_go_while_one_of_them_comes` |
+//! | the tasks of a share are put back in its first place only | `shares_come_back_in_order` |
 //! | `fill` leaves `next` where it stood | `every_task_runs_once_and_comes_back_in_order` |
 //! | `fill` leaves `halted` set | `after_a_halt_nothing_begins` |
 //! | `closed` is set after the workers were woken | all |
@@ -23,8 +26,26 @@ struct Counted {
     goes_on: bool,
 }
 
+/// Counts those who hold it.
+struct Held(Arc<AtomicUsize>);
+
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Task for Counted {
-    fn run(&mut self) -> bool {
+    type Scene = Held;
+
+    fn run(&mut self, _: &Held) -> bool {
         self.runs.fetch_add(1, Ordering::Relaxed);
         self.goes_on
     }
@@ -40,14 +61,25 @@ fn tasks(count: usize, goes_on: bool) -> Vec<Counted> {
 }
 
 /// What an owner does with a level; gives how often each task ran, in order.
-fn level(workers: &Workers, board: &Arc<Board<Counted>>, mut tasks: Vec<Counted>) -> Vec<usize> {
+fn level(workers: &Workers, board: &Arc<Board<Counted>>, tasks: Vec<Counted>) -> Vec<usize> {
+    level_in_shares(workers, board, tasks, 1)
+}
+
+fn level_in_shares(
+    workers: &Workers,
+    board: &Arc<Board<Counted>>,
+    mut tasks: Vec<Counted>,
+    share: usize,
+) -> Vec<usize> {
     let (count, help) = (tasks.len(), Arc::clone(board) as Arc<dyn Help>);
-    board.fill(&mut tasks);
+    let held = Held(Arc::new(AtomicUsize::new(1)));
+    board.fill(&mut tasks, held.clone(), share, 1);
     assert!(tasks.is_empty());
     workers.call(Arc::clone(&help), count - 1);
     board.work();
     workers.call_off(&help);
     board.clear(&mut tasks);
+    assert_eq!(held.0.load(Ordering::Relaxed), 1, "nobody else holds it");
     let calls = workers.crew.post.calls.lock();
     assert!(
         !calls
@@ -93,6 +125,22 @@ fn after_a_halt_nothing_begins() {
         assert!((1..=2).contains(&begun) && runs.iter().all(|runs| *runs <= 1));
         assert_eq!(level(&workers, &board, tasks(2, true)), [1; 2]);
     });
+    check_within(3, || {
+        let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
+        let runs = level_in_shares(&workers, &board, tasks(5, false), 2);
+        let begun: usize = runs.iter().sum();
+        assert!((1..=2).contains(&begun) && runs.iter().all(|runs| *runs <= 1));
+    });
+}
+
+#[test]
+fn shares_come_back_in_order() {
+    // spec: PAR-02, PAR-11
+    check_within(3, || {
+        let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
+        assert_eq!(level_in_shares(&workers, &board, tasks(5, true), 2), [1; 5]);
+        assert_eq!(level_in_shares(&workers, &board, tasks(3, true), 3), [1; 3]);
+    });
 }
 
 #[test]
@@ -101,7 +149,7 @@ fn workers_may_go_while_one_of_them_comes() {
     check(|| {
         let (workers, board) = (Workers::new(1).unwrap(), Arc::new(Board::new()));
         let mut list = tasks(2, true);
-        board.fill(&mut list);
+        board.fill(&mut list, Held(Arc::new(AtomicUsize::new(1))), 1, 1);
         workers.call(Arc::clone(&board) as Arc<dyn Help>, 1);
         drop(workers);
         // It has ended, so it has put back what it had taken.

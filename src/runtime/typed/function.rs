@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::param::{Binder, Param, Scene};
 use crate::base::BoxError;
+use crate::base::user::Mark;
 use crate::parallel::access::AccessSet;
 use crate::parallel::fault::ParamFault;
 use crate::query::lent::Run;
 use crate::runtime::context::Context;
-use crate::runtime::declared::{Declared, Lender};
+use crate::runtime::declared::{Declared, Lender, Steps};
 use crate::runtime::own::Own;
 use crate::runtime::registration::{Register, Registration};
 use crate::runtime::system::{System, SystemResult};
@@ -198,6 +199,10 @@ impl<S: ParallelSystem> Declared for Typed<S> {
         &self.access
     }
 
+    fn steps(&self) -> Steps {
+        S::Params::STEPS
+    }
+
     fn lend(&mut self, lender: &mut Lender<'_>) {
         self.run = Run {
             since: self.last_run,
@@ -208,13 +213,13 @@ impl<S: ParallelSystem> Declared for Typed<S> {
         }
     }
 
-    fn run(&mut self, world: &World, own: Option<Own<'_>>) -> SystemResult {
+    fn run(&mut self, world: &World, own: Option<Own<'_>>, mark: &Mark) -> SystemResult {
         let Some(state) = &mut self.state else {
             return Ok(());
         };
         self.last_run = self.run.now;
         let run = self.run;
-        unit::call(|| {
+        unit::call_under(mark, || {
             let mut scene = Scene { world, own, run };
             let params = S::Params::fetch(state, &mut scene)?;
             self.system.update(params)
@@ -252,7 +257,7 @@ impl<S: ParallelSystem> System for Typed<S> {
             shared: cx.this.shared,
             is_typed: true,
         };
-        let result = self.run(cx.world, Some(own));
+        let result = self.run(cx.world, Some(own), &Mark::enter());
         self.settle(cx.world);
         cx.world.end_lending();
         if cx.shared.inlet.is_ready() {

@@ -14,7 +14,7 @@ use crate::base::BoxError;
 use crate::parallel::access::AccessSet;
 use crate::parallel::fault::ParamFault;
 use crate::query::lent::Run;
-use crate::runtime::declared::Lender;
+use crate::runtime::declared::{Lender, Steps};
 use crate::runtime::own::Own;
 use crate::world::World;
 
@@ -60,6 +60,9 @@ pub trait Param {
     type Item<'a>;
     #[doc(hidden)]
     type State: Send + 'static;
+    /// Which of the steps do anything.
+    #[doc(hidden)]
+    const STEPS: Steps;
 
     #[doc(hidden)]
     fn bind(binder: &mut Binder<'_>) -> Result<Self::State, ParamFault>;
@@ -92,6 +95,7 @@ macro_rules! tuples {
         impl<$($param: Param),*> Param for ($($param,)*) {
             type Item<'a> = ($($param::Item<'a>,)*);
             type State = ($($param::State,)*);
+            const STEPS: Steps = Steps::NONE$(.and($param::STEPS))*;
 
             fn bind(binder: &mut Binder<'_>) -> Result<Self::State, ParamFault> {
                 Ok(($($param::bind(binder)?,)*))

@@ -15,7 +15,7 @@ use crate::query::filter::Filter;
 use crate::query::iter::QueryIter;
 use crate::query::lent::{Ground, Loan, Run};
 use crate::query::prepared::Prepared;
-use crate::runtime::declared::Lender;
+use crate::runtime::declared::{Lender, Steps};
 use crate::runtime::own::Own;
 use crate::world::{LentResource, World};
 
@@ -138,6 +138,7 @@ impl<'a, Q: Query, F: Filter> IntoIterator for Matches<'a, Q, F> {
 impl<Q: Query + 'static, F: Filter + 'static> Param for Matches<'_, Q, F> {
     type Item<'a> = Matches<'a, Q, F>;
     type State = MatchesState<Q, F>;
+    const STEPS: Steps = Steps::BIND.and(Steps::LEND);
 
     fn bind(binder: &mut Binder<'_>) -> Result<Self::State, ParamFault> {
         let parameter = type_name::<Matches<'static, Q, F>>();
@@ -234,6 +235,7 @@ fn bind_resource<T: 'static>(
 impl<T: Send + Sync + 'static> Param for Option<Res<'_, T>> {
     type Item<'a> = Option<Res<'a, T>>;
     type State = ();
+    const STEPS: Steps = Steps::NONE;
 
     fn bind(binder: &mut Binder<'_>) -> Result<(), ParamFault> {
         bind_resource::<T>(binder, type_name::<Res<'static, T>>(), false)
@@ -255,6 +257,7 @@ impl<T: Send + Sync + 'static> Param for Option<Res<'_, T>> {
 impl<T: Send + Sync + 'static> Param for Res<'_, T> {
     type Item<'a> = Res<'a, T>;
     type State = ();
+    const STEPS: Steps = Steps::NONE;
 
     fn bind(binder: &mut Binder<'_>) -> Result<(), ParamFault> {
         Option::<Res<'_, T>>::bind(binder)
@@ -284,6 +287,7 @@ pub struct ResMutState<T> {
 impl<T: Send + Sync + 'static> Param for Option<ResMut<'_, T>> {
     type Item<'a> = Option<ResMut<'a, T>>;
     type State = ResMutState<T>;
+    const STEPS: Steps = Steps::LEND;
 
     fn bind(binder: &mut Binder<'_>) -> Result<Self::State, ParamFault> {
         bind_resource::<T>(binder, type_name::<ResMut<'static, T>>(), true)?;
@@ -319,6 +323,7 @@ impl<T: Send + Sync + 'static> Param for Option<ResMut<'_, T>> {
 impl<T: Send + Sync + 'static> Param for ResMut<'_, T> {
     type Item<'a> = ResMut<'a, T>;
     type State = ResMutState<T>;
+    const STEPS: Steps = Steps::LEND;
 
     fn bind(binder: &mut Binder<'_>) -> Result<Self::State, ParamFault> {
         Option::<ResMut<'_, T>>::bind(binder)
@@ -347,6 +352,7 @@ impl<T: Send + Sync + 'static> Param for ResMut<'_, T> {
 impl Param for Own<'_> {
     type Item<'a> = Own<'a>;
     type State = ();
+    const STEPS: Steps = Steps::SEND;
 
     fn bind(binder: &mut Binder<'_>) -> Result<(), ParamFault> {
         binder.access.begin_parameter(type_name::<Own<'static>>());

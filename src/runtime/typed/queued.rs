@@ -7,12 +7,13 @@ use crate::base::BoxError;
 use crate::event::{EventBuffer, EventIter};
 use crate::parallel::access::Thing;
 use crate::parallel::fault::ParamFault;
-use crate::runtime::declared::Lender;
+use crate::runtime::declared::{Lender, Steps};
 use crate::world::{CommandBuffer, Commands, EventReader, World};
 
 impl Param for Commands<'_> {
     type Item<'a> = Commands<'a>;
     type State = CommandBuffer;
+    const STEPS: Steps = Steps::LEND.and(Steps::LEND_IDS).and(Steps::DELIVER);
 
     fn bind(binder: &mut Binder<'_>) -> Result<CommandBuffer, ParamFault> {
         binder
@@ -95,6 +96,7 @@ impl<E: Send + Sync + 'static> Events<'_, E> {
 impl<E: Send + Sync + 'static> Param for Events<'_, E> {
     type Item<'a> = Events<'a, E>;
     type State = EventReader<E>;
+    const STEPS: Steps = Steps::BIND;
 
     fn bind(binder: &mut Binder<'_>) -> Result<EventReader<E>, ParamFault> {
         binder
@@ -143,6 +145,7 @@ impl<E> EventWriter<'_, E> {
 impl<E: Send + Sync + 'static> Param for EventWriter<'_, E> {
     type Item<'a> = EventWriter<'a, E>;
     type State = EventBuffer<E>;
+    const STEPS: Steps = Steps::DELIVER;
 
     fn bind(binder: &mut Binder<'_>) -> Result<EventBuffer<E>, ParamFault> {
         let parameter = type_name::<EventWriter<'static, E>>();
