@@ -7,8 +7,7 @@
 //! ```text
 //!   owner    fills the board, calls n workers, works ... until nothing is left, waits for those under way, clears it
 //!   worker   sleeps, takes a call, works on that board until nothing is left, sleeps
-//!   task     waiting -> taken by one thread -> run -> put back and counted; after a halt those that wait stay where
-//!            they are, and those that were taken and have not begun go back as they are
+//!   task     waiting -> taken by one thread -> run, unless something has halted the board -> put back and counted
 //! ```
 //!
 //! Tasks that take less than the locks do are taken several at once.
@@ -66,6 +65,10 @@ struct Tasks<T: Task> {
 }
 
 impl<T: Task> Tasks<T> {
+    fn has_waiting(&self) -> bool {
+        self.next < self.list.len()
+    }
+
     /// Takes a share of what waits: the fewer there are left, the smaller, so that all come to their end together.
     fn take(&mut self, share: &mut [Option<T>; LARGEST_SHARE]) -> Range<usize> {
         let waiting = self.list.get_mut(self.next..).unwrap_or_default();
@@ -111,15 +114,11 @@ impl<T: Task> Board<T> {
         self.halted.store(false, Ordering::Relaxed);
     }
 
-    fn has_waiting(&self, board: &Tasks<T>) -> bool {
-        !self.halted.load(Ordering::Relaxed) && board.next < board.list.len()
-    }
-
-    /// Works until no task waits.
+    /// Works until no task waits. After a halt they are taken and put back.
     pub(crate) fn work(&self) {
         let mut share = [const { None }; LARGEST_SHARE];
         let mut board = self.tasks.lock();
-        while self.has_waiting(&board) {
+        while board.has_waiting() {
             let Some(scene) = board.scene.clone() else {
                 return;
             };
@@ -144,7 +143,7 @@ impl<T: Task> Board<T> {
             }
             board.took += took;
             board.under_way -= 1;
-            if board.under_way == 0 && !self.has_waiting(&board) {
+            if board.under_way == 0 && !board.has_waiting() {
                 self.finished.notify_all();
             }
         }

@@ -105,9 +105,15 @@ impl Arrangement {
     /// Brings the order in line with the wishes, where something has changed.
     #[inline]
     pub(crate) fn arrange(&mut self, order: &mut Order, units: &mut [Slot]) {
-        if (self.bent || !self.wishes.is_empty()) && self.arranged != order.version() {
+        if self.is_behind(order) {
             self.arrange_anew(order, units);
         }
+    }
+
+    /// Something has changed since the order was last brought in line.
+    #[inline]
+    pub(crate) fn is_behind(&self, order: &Order) -> bool {
+        (self.bent || !self.wishes.is_empty()) && self.arranged != order.version()
     }
 
     #[cold]

@@ -102,7 +102,10 @@ impl<'a> Around<'a> {
 /// Splits a unit off. `None` at a tombstone, and for a unit that is still pending.
 #[inline]
 pub(crate) fn split_off(units: &mut [Slot], slot: usize) -> Option<(&mut Unit, Around<'_>)> {
-    let (before, tail) = units.split_at_mut_checked(slot)?;
+    if slot >= units.len() {
+        return None;
+    }
+    let (before, tail) = units.split_at_mut(slot);
     let (running, after) = tail.split_first_mut()?;
     let unit = running.unit.as_mut()?;
     Some((unit, Around { before, after }))
@@ -178,9 +181,28 @@ impl Body {
         system.downcast_mut()
     }
 
+    /// Appends what is pending, by itself.
+    #[inline]
+    fn admit_pending(&mut self) {
+        if !self.rest.pending.is_empty() {
+            self.units.append(&mut self.rest.pending);
+        }
+    }
+
     /// Appends what is pending. Nothing is lent now.
+    #[inline]
     pub(crate) fn settle(&mut self) {
-        self.units.append(&mut self.rest.pending);
+        let rest = &self.rest;
+        if !rest.pending.is_empty()
+            || rest.order.has_tombstones()
+            || rest.arrangement.is_behind(&rest.order)
+        {
+            self.settle_some();
+        }
+    }
+
+    fn settle_some(&mut self) {
+        self.admit_pending();
         let Self { units, rest, .. } = self;
         rest.order.settle_some(|slot, to| place(units, slot, to));
         rest.arrangement.arrange(&mut rest.order, units);
@@ -188,7 +210,7 @@ impl Body {
 
     /// The same before a pass, which is to meet no tombstone.
     pub(crate) fn settle_all(&mut self) {
-        self.units.append(&mut self.rest.pending);
+        self.admit_pending();
         let Self { units, rest, .. } = self;
         rest.order.settle(|slot, to| place(units, slot, to));
         rest.arrangement.arrange(&mut rest.order, units);
@@ -196,6 +218,25 @@ impl Body {
 
     /// Ends a pass, a step or a teardown: releases what was removed, admits what was registered.
     pub(crate) fn finish(&mut self, shared: &Arc<Shared>) {
+        if !self.rest.leaving.is_empty() && !self.release_leaving(shared) {
+            return;
+        }
+        self.rest.mode = Mode::Idle;
+        self.settle();
+        while let Some(slot) = self.rest.new.pop() {
+            if let Some(unit) = self
+                .units
+                .get_mut(slot as usize)
+                .and_then(|slot| slot.unit.as_mut())
+            {
+                unit.own.flags &= !flag::NEW;
+            }
+        }
+    }
+
+    /// Releases what was removed. False: a stop came first, and the teardown does the rest.
+    #[cold]
+    fn release_leaving(&mut self, shared: &Arc<Shared>) -> bool {
         // A shutdown may remove further systems; the list grows behind the index.
         let mut next = 0;
         while let Some(&slot) = self.rest.leaving.get(next) {
@@ -211,21 +252,11 @@ impl Body {
             if stops(self) {
                 // The teardown comes before any other user code (STOP-05), and releases the rest at its end.
                 self.rest.leaving.drain(..next);
-                return;
+                return false;
             }
         }
         self.rest.leaving.clear();
-        self.rest.mode = Mode::Idle;
-        self.settle();
-        while let Some(slot) = self.rest.new.pop() {
-            if let Some(unit) = self
-                .units
-                .get_mut(slot as usize)
-                .and_then(|slot| slot.unit.as_mut())
-            {
-                unit.own.flags &= !flag::NEW;
-            }
-        }
+        true
     }
 
     /// Calls `shutdown` on a unit that was started and not shut down yet. A failure is logged and swallowed.

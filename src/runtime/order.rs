@@ -32,9 +32,11 @@ impl Order {
     /// The slot at a position. At a tombstone it is a number beyond every storage.
     #[inline]
     pub(crate) fn slot(&self, position: usize) -> usize {
-        self.slots
-            .get(position)
-            .map_or(usize::MAX, |&slot| slot as usize)
+        if position < self.slots.len() {
+            self.slots[position] as usize
+        } else {
+            usize::MAX
+        }
     }
 
     /// The slots at these positions, as far as there are such; tombstones are numbers beyond every storage.
@@ -80,6 +82,11 @@ impl Order {
     pub(crate) fn remove(&mut self, position: u32) {
         self.replace(position, TOMBSTONE);
         self.tombstones += 1;
+    }
+
+    #[inline]
+    pub(crate) fn has_tombstones(&self) -> bool {
+        self.tombstones != 0
     }
 
     /// The slots in order.

@@ -4,6 +4,7 @@
 //! leaving tombstones, by putting a replacement in a position, and by appending; so an index stays good, and nothing is
 //! copied. Each unit is split off its storage while it runs; nothing needs to be put back after a panic.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::beside::may_overlap;
@@ -136,84 +137,37 @@ impl Body {
         Ok(())
     }
 
-    /// The hot loop. A stop rings the bell as mail does, so that a unit looks at one flag for both. A unit is split off
-    /// only when it is due: for the many that are not, nothing is computed that they do not need.
     fn update_all(&mut self, end: usize, shared: &Arc<Shared>) -> Result<(), Failure> {
-        let bell = shared.routes.bell().flag();
         // Whoever silences the bell looks into every inbox before it forgets the ring. A pass that ends early leaves the
         // note for the next one.
         self.rest.mail |= shared.routes.bell().silence();
         let mark = Mark::enter();
-        let Self { world, units, rest } = self;
-        let units = units.as_mut_slice();
-        let mut next = 0;
-        let mut segments = 0;
+        let Self { units, rest, .. } = self;
         rest.beside
             .find_floating(&rest.order, units, &rest.arrangement);
+        let mut next = 0;
+        let mut segments = 0;
         if !rest.beside.floating.is_empty() {
-            let mail = rest.mail;
-            let mut segment = Segment {
-                world,
-                units,
-                rest,
-                shared,
-                mail,
-            };
-            next = segment.run(segments, 0, end)?;
+            next = self.segment(shared).run(segments, 0, end)?;
             segments += 1;
         }
-        let mut watch = Stopwatch::new(rest.timed);
-        while next < end {
-            let slot = rest.order.slot(next);
-            next += 1;
-            let Some(unit) = units.get_mut(slot).and_then(|slot| slot.unit.as_mut()) else {
+        let mut watch = Stopwatch::new(self.rest.timed);
+        while let Some(position) = self.update_plain(next..end, shared, &mark)? {
+            next = position + 1;
+            let slot = self.rest.order.slot(position);
+            if self.rest.beside.has_floated(slot) {
+                continue;
+            }
+            let Some((unit, site)) = self.split(slot, shared) else {
                 continue;
             };
-            if unit.own.flags != flag::STARTED {
-                if rest.beside.has_floated(slot) {
-                    continue;
-                }
-                if may_overlap(unit) {
-                    let mail = rest.mail;
-                    let mut segment = Segment {
-                        world,
-                        units,
-                        rest,
-                        shared,
-                        mail,
-                    };
-                    next = segment.run(segments, next - 1, end)?;
-                    segments += 1;
-                    // The next update begins here.
-                    watch = Stopwatch::new(rest.timed);
-                    continue;
-                }
-                let Some((unit, around)) = split_off(units, slot) else {
-                    continue;
-                };
-                let site = around.site(world, rest, shared);
-                if visit_special(unit, site, &mut watch, &mark)? {
-                    continue;
-                }
+            if may_overlap(unit) {
+                next = self.segment(shared).run(segments, position, end)?;
+                segments += 1;
+                // The next update begins here.
+                watch = Stopwatch::new(self.rest.timed);
+            } else if !visit_special(unit, site, &mut watch, &mark)? {
                 return Ok(());
-            }
-            if rest.mail || bell.load(Ordering::Relaxed) {
-                if rest.stoppable && shared.stop_hint() {
-                    return Ok(());
-                }
-                unit.own.cold.inbox.collect();
-            }
-            let now = read_clock(&mut unit.own)?;
-            if unit.own.timing.check(now) {
-                shared.running.note(slot);
-                world.set_author(slot);
-                let Some((unit, around)) = split_off(units, slot) else {
-                    continue;
-                };
-                let mut site = around.site(world, rest, shared);
-                let outcome = update::<false>(unit, &mut site, now, &mark);
-                watch.ended(&unit.own);
-                outcome?;
             }
         }
         // What was sent during the start-up step to a system registered in it waits behind a ring that is forgotten by
@@ -221,10 +175,62 @@ impl Body {
         self.rest.mail &= !self.rest.new.is_empty();
         Ok(())
     }
+
+    fn segment<'a>(&'a mut self, shared: &'a Arc<Shared>) -> Segment<'a> {
+        Segment {
+            world: &mut self.world,
+            units: &mut self.units,
+            mail: self.rest.mail,
+            rest: &mut self.rest,
+            shared,
+        }
+    }
+
+    /// The hot loop: updates the units at these positions of the order. It ends at the first that asks for a second look,
+    /// tells where that stands, and knows nothing of what such units need; when updates are timed, all ask for it. A stop
+    /// rings the bell as mail does, so that a unit looks at one flag for both.
+    #[inline(never)]
+    fn update_plain(
+        &mut self,
+        positions: Range<usize>,
+        shared: &Arc<Shared>,
+        mark: &Mark,
+    ) -> Result<Option<usize>, Failure> {
+        let bell = shared.routes.bell().flag();
+        let Self { world, units, rest } = self;
+        let units = units.as_mut_slice();
+        let plain = if rest.timed { NO_FLAGS } else { flag::STARTED };
+        for position in positions {
+            let slot = rest.order.slot(position);
+            let Some((unit, around)) = split_off(units, slot) else {
+                continue;
+            };
+            if unit.own.flags != plain {
+                return Ok(Some(position));
+            }
+            if rest.mail || bell.load(Ordering::Relaxed) {
+                if rest.stoppable && shared.stop_hint() {
+                    return Ok(Some(position));
+                }
+                unit.own.cold.inbox.collect();
+            }
+            let now = read_clock(&mut unit.own)?;
+            if unit.own.timing.check(now) {
+                shared.running.note(slot);
+                world.set_author(slot);
+                let mut site = around.site(world, rest, shared);
+                update::<false>(unit, &mut site, now, mark)?;
+            }
+        }
+        Ok(None)
+    }
 }
 
-/// The hot loop's work on a unit that is not just started: it may not be, may be off, have a condition, queued listeners,
-/// or be one that is never updated. By itself, so that the loop stays small. False: a stop ends the pass.
+/// The flags of no unit: one that is just registered was not shut down.
+const NO_FLAGS: u8 = u8::MAX;
+
+/// A second look at a unit: it may not be started, may be off, have a condition, queued listeners, be one that is never
+/// updated, or be timed. False: a stop ends the pass.
 #[inline(never)]
 fn visit_special(
     unit: &mut Unit,

@@ -155,12 +155,14 @@ impl Shared {
 
     /// The holder of a claim has ended a pass. A stop that came meanwhile is carried out here.
     pub(crate) fn end_claimed_pass(self: &Arc<Self>, body: &mut Body) {
-        let tear = self.life.lock().cycle.end_claimed_pass();
-        if tear {
+        let mut life = self.life.lock();
+        if life.cycle.end_claimed_pass() {
+            drop(life);
             body.teardown(self);
-            self.life.lock().cycle.claimed_teardown_ended();
+            life = self.life.lock();
+            life.cycle.claimed_teardown_ended();
         }
-        self.wake(self.life.lock());
+        self.wake(life);
     }
 
     /// The holder lets go: what was asked for meanwhile (a teardown, the end) is carried out here.

@@ -38,10 +38,16 @@ impl Elapsed {
         self.before = self.now;
         self.now = self.now.max(now);
         if self.fresh {
-            self.fresh = false;
-            self.updated = true;
-            self.before = self.now.wrapping_sub(interval);
+            self.begin(interval);
         }
+    }
+
+    /// The first update since the measurement began.
+    #[cold]
+    fn begin(&mut self, interval: u64) {
+        self.fresh = false;
+        self.updated = true;
+        self.before = self.now.wrapping_sub(interval);
     }
 
     #[inline]

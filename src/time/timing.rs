@@ -107,15 +107,16 @@ impl Timing {
 
     #[inline]
     pub(crate) fn check(&mut self, now: u64) -> bool {
+        if self.interval == 0 {
+            return true;
+        }
         let passed = now.saturating_sub(self.last);
         if passed < self.interval {
             return false;
         }
         // One or two whole intervals are told apart without a division.
         let late = passed - self.interval;
-        if self.interval == 0 {
-            // Untouched.
-        } else if late < self.interval {
+        if late < self.interval {
             self.last += self.interval;
         } else if late < 2 * self.interval {
             self.last += 2 * self.interval;

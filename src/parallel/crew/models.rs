@@ -7,10 +7,9 @@
 //! | `clear` does not wait for those under way | all but `workers_may_go_while_one_of_them_comes` |
 //! | nobody is told when the last one is done | `every_task_runs_once_and_comes_back_in_order`, which ends the program |
 //! | `work` does not look at `halted` | `after_a_halt_nothing_begins` |
-//! | it does not look at it between the tasks of a share | `after_a_halt_nothing_begins` |
-//! | `work` keeps the scene until it has put the share back | all but `workers_may_go_while_one_of_them_comes` |
-//! | the tasks of a share are put back in its first place only | `shares_come_back_in_order` |
-//! | `fill` leaves `next` where it stood | `every_task_runs_once_and_comes_back_in_order` |
+//! | `work` keeps the scene until after it has put the share back | all but `workers_may_go_while_one_of_them_comes` |
+//! | of a share, only the first task is put back | `shares_come_back_in_order`, `after_a_halt_nothing_begins` |
+//! | `fill` leaves `next` where it stood | `every_task_runs_once_and_comes_back_in_order` and two more |
 //! | `fill` leaves `halted` set | `after_a_halt_nothing_begins` |
 //! | `closed` is set after the workers were woken | all |
 //! | `work` takes a task under one lock and counts it under another | all but `workers_may_go_while_one_of_them_comes` |
