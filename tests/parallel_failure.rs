@@ -258,6 +258,51 @@ fn a_panic_in_every_pass_never_shrinks_the_crew() {
     assert_eq!(plan.runs(), [101; 8]);
 }
 
+/// So short that several are handed over at once.
+#[test]
+fn of_those_handed_over_together_none_begins_after_a_failure() {
+    const COUNT: usize = 200;
+    for workers in [0, 1, 3] {
+        let (owned, clock) = manual("main");
+        let runs: Arc<Vec<AtomicU32>> = Arc::new((0..COUNT).map(|_| AtomicU32::new(0)).collect());
+        let failing = Arc::new(AtomicU32::new(u32::MAX));
+        let mut claim = owned.claim().unwrap();
+        claim.set_workers(&Workers::new(workers).unwrap());
+        claim.context().set_worth_waking(Duration::ZERO);
+        for number in 0..COUNT {
+            let (runs, failing) = (Arc::clone(&runs), Arc::clone(&failing));
+            let update = move || -> SystemResult {
+                runs[number].fetch_add(1, Ordering::Relaxed);
+                if failing.load(Ordering::Relaxed) as usize == number {
+                    return Err("it is its turn".into());
+                }
+                Ok(())
+            };
+            let system = parallel(format!("s{number}"), update);
+            claim.add_system(system.interval(us(10))).unwrap();
+        }
+        drop(claim);
+        for pass in 1..40 {
+            clock.advance(us(10)).unwrap();
+            let number = (pass * 37) % 100;
+            failing.store(number, Ordering::Relaxed);
+            // spec: PAR-10
+            assert_eq!(failed_system(owned.update()), format!("s{number}"));
+            let of = |place: usize| runs[place].load(Ordering::Relaxed);
+            assert_eq!(of(number as usize), pass);
+            assert!((0..COUNT).all(|place| (pass - 1..=pass).contains(&of(place))));
+            if workers == 0 {
+                // spec: PAR-10
+                assert_eq!(of(number as usize + 1), pass - 1);
+            }
+            // Whoever has not begun is still due, and nobody else is.
+            failing.store(u32::MAX, Ordering::Relaxed);
+            owned.update().unwrap();
+            assert!((0..COUNT).all(|place| of(place) == pass));
+        }
+    }
+}
+
 #[test]
 fn a_condition_that_panics_ends_the_pass_after_those_before_it() {
     for workers in [0, 3] {

@@ -72,8 +72,11 @@ impl<T: Task> Tasks<T> {
     /// Takes a share of what waits: the fewer there are left, the smaller, so that all come to their end together.
     fn take(&mut self, share: &mut [Option<T>; LARGEST_SHARE]) -> Range<usize> {
         let waiting = self.list.get_mut(self.next..).unwrap_or_default();
-        let fair = waiting.len() / (2 * self.threads);
-        let count = fair.clamp(self.share.div_ceil(8), self.share);
+        let fair = waiting.len() / (4 * self.threads);
+        // Towards the end not ever smaller ones; but nobody takes what others could have begun by now.
+        let least = self.share.div_ceil(8);
+        let least = least.min(waiting.len().div_ceil(self.threads));
+        let count = fair.clamp(least, self.share);
         let taken = waiting.iter_mut().take(count);
         for (place, task) in share.iter_mut().zip(taken) {
             *place = task.take();
@@ -217,6 +220,9 @@ impl Post {
 /// containers can. The thread that runs a pass works too: `Workers::new(3)` makes use of four cores.
 ///
 /// The threads end when the last clone, and the last container that has one, is gone.
+///
+/// Systems should not wait for each other: those that take less time than it takes to hand them over are handed over
+/// several at once, and one thread runs these one after the other.
 ///
 /// ```
 /// use ecs::{OwnedContainer, Workers};

@@ -173,7 +173,7 @@ impl Level {
 }
 
 /// A system that is due in the level at hand.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Chosen {
     pub(super) slot: u32,
     pub(super) steps: Steps,
@@ -199,8 +199,9 @@ pub(super) struct Jobs {
 /// A system on its way through the hands of whoever runs it.
 #[derive(Default)]
 pub(super) struct Job {
-    /// The unit, and what is known of it; its place among those chosen.
-    pub(super) work: Option<(Unit, Chosen, usize)>,
+    /// Changes places with nothing where it is registered: so it is moved as few times as can be.
+    pub(super) unit: Option<Unit>,
+    pub(super) chosen: Chosen,
     pub(super) error: Option<BoxError>,
     /// Measured when systems are timed.
     pub(super) took: Duration,
@@ -219,7 +220,8 @@ impl Task for Box<Job> {
     type Scene = Ground;
 
     fn run(&mut self, ground: &Ground) -> bool {
-        let Some((unit, chosen, _)) = &mut self.work else {
+        let Job { unit, chosen, .. } = &mut **self;
+        let Some(unit) = unit else {
             return true;
         };
         let Ground { shared, world, .. } = ground;

@@ -399,13 +399,13 @@ impl Segment<'_> {
             .unwrap_or_else(|| Arc::new(World::new()));
         exchange(&mut kept, self.world);
         let Jobs { idle, full } = &mut beside.jobs;
-        for (place, one) in chosen.iter().enumerate() {
-            let slot = self.units.get_mut(one.slot as usize);
-            if let Some(unit) = slot.and_then(|slot| slot.unit.take()) {
-                let mut job = idle.pop().unwrap_or_default();
-                job.work = Some((unit, *one, place));
-                full.push(job);
+        for one in &*chosen {
+            let mut job = idle.pop().unwrap_or_default();
+            if let Some(slot) = self.units.get_mut(one.slot as usize) {
+                std::mem::swap(&mut slot.unit, &mut job.unit);
             }
+            job.chosen = *one;
+            full.push(job);
         }
         let ground = Ground {
             shared: Arc::clone(self.shared),
@@ -422,20 +422,19 @@ impl Segment<'_> {
         board.work();
         workers.call_off(&help);
         let took = board.clear(full);
-        for mut job in full.drain(..) {
-            if let Some((unit, one, place)) = job.work.take() {
-                if self.rest.timed && one.begun {
+        for (place, (mut job, one)) in full.drain(..).zip(chosen).enumerate() {
+            one.begun = job.chosen.begun;
+            if let Some(slot) = self.units.get_mut(one.slot as usize) {
+                std::mem::swap(&mut slot.unit, &mut job.unit);
+                if self.rest.timed
+                    && one.begun
+                    && let Some(unit) = &slot.unit
+                {
                     record(&unit.own, job.took);
                 }
-                if let Some(error) = job.error.take() {
-                    beside.failed.push((place, error));
-                }
-                if let Some(slot) = self.units.get_mut(one.slot as usize) {
-                    slot.unit = Some(unit);
-                }
-                if let Some(place) = chosen.get_mut(place) {
-                    *place = one;
-                }
+            }
+            if let Some(error) = job.error.take() {
+                beside.failed.push((place, error));
             }
             idle.push(job);
         }
