@@ -1,6 +1,6 @@
 //! Terms made of terms: `Option` and tuples.
 
-use std::iter::{RepeatN, Zip, repeat_n};
+use std::iter::Zip;
 
 use smallvec::SmallVec;
 
@@ -11,16 +11,39 @@ use super::held::Place;
 use crate::base::entity::Entity;
 
 /// Rows that are all there, or all not.
-pub enum OptionRows<'w, Q: Query> {
-    /// The archetype has what the term asks for.
-    Present(Q::Rows<'w>),
-    /// It has not; so many rows.
-    Absent(RepeatN<()>),
+///
+/// Which of the two stands in a field of its own, and not in an enum: there it would be part of a pointer that moves from
+/// row to row, and be asked anew for each.
+pub struct OptionRows<'w, Q: Query> {
+    present: bool,
+    rows: Q::Rows<'w>,
+    /// How many there are, where none is present.
+    absent: usize,
+}
+
+impl<'w, Q: Query> OptionRows<'w, Q> {
+    #[inline]
+    fn present(rows: Q::Rows<'w>) -> Self {
+        Self {
+            present: true,
+            rows,
+            absent: 0,
+        }
+    }
+
+    #[inline]
+    fn absent(len: usize) -> Self {
+        Self {
+            present: false,
+            rows: Q::Rows::default(),
+            absent: len,
+        }
+    }
 }
 
 impl<Q: Query> Default for OptionRows<'_, Q> {
     fn default() -> Self {
-        Self::Absent(repeat_n((), 0))
+        Self::absent(0)
     }
 }
 
@@ -29,25 +52,29 @@ impl<'w, Q: Query> Iterator for OptionRows<'w, Q> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Present(rows) => rows.next().map(Some),
-            Self::Absent(rows) => rows.next().map(|()| None),
+        if self.present {
+            self.rows.next().map(Some)
+        } else {
+            self.absent = self.absent.checked_sub(1)?;
+            Some(None)
         }
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::Present(rows) => rows.size_hint(),
-            Self::Absent(rows) => rows.size_hint(),
+        if self.present {
+            self.rows.size_hint()
+        } else {
+            (self.absent, Some(self.absent))
         }
     }
 
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
-        match self {
-            Self::Present(rows) => rows.fold(init, |acc, item| f(acc, Some(item))),
-            Self::Absent(rows) => rows.fold(init, |acc, ()| f(acc, None)),
+        if self.present {
+            self.rows.fold(init, |acc, item| f(acc, Some(item)))
+        } else {
+            (0..self.absent).fold(init, |acc, _| f(acc, None))
         }
     }
 }
@@ -134,8 +161,8 @@ impl<Q: Query> Query for Option<Q> {
     #[inline]
     fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
         match fetch.fetch {
-            Some(inner) => OptionRows::Present(Q::rows(inner)),
-            None => OptionRows::Absent(repeat_n((), fetch.len)),
+            Some(inner) => OptionRows::present(Q::rows(inner)),
+            None => OptionRows::absent(fetch.len),
         }
     }
 
@@ -185,8 +212,8 @@ impl<Q: Query> Query for Option<Q> {
     #[inline]
     fn iterate(slices: Self::Slices<'_>) -> Self::Rows<'_> {
         match slices.slices {
-            Some(inner) => OptionRows::Present(Q::iterate(inner)),
-            None => OptionRows::Absent(repeat_n((), slices.len)),
+            Some(inner) => OptionRows::present(Q::iterate(inner)),
+            None => OptionRows::absent(slices.len),
         }
     }
 }
