@@ -43,8 +43,12 @@ impl Slot {
     /// is beyond all archetypes.
     #[inline]
     pub(crate) fn place_of(self, entity: Entity) -> Option<(usize, usize)> {
-        (self.generation == entity.generation())
-            .then_some(((self.place & PLACE) as usize, self.row as usize))
+        if self.generation != entity.generation() {
+            // Else the comparison is folded into the caller's next one, and both are made of bits.
+            std::hint::cold_path();
+            return None;
+        }
+        Some(((self.place & PLACE) as usize, self.row as usize))
     }
 }
 
