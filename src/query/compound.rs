@@ -35,7 +35,7 @@ impl<'w, Q: Query> OptionRows<'w, Q> {
     fn absent(len: usize) -> Self {
         Self {
             present: false,
-            rows: Q::Rows::default(),
+            rows: <Q::Rows<'w>>::default(),
             absent: len,
         }
     }
