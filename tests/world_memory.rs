@@ -376,3 +376,21 @@ fn what_is_kept_for_readers_groups_and_observers_is_counted() {
     }
     assert!(reader.next(&mut world).unwrap().is_some());
 }
+
+#[test]
+fn what_a_group_needed_is_given_back() {
+    let grown = |grouped: bool| {
+        let mut world = World::new();
+        if grouped {
+            world.register_group::<Health<false>>("all").unwrap();
+        }
+        let since = Since::now(&world);
+        world.spawn_batch((0..20_000).map(Health::<false>));
+        world.clear();
+        world.shrink_to_fit();
+        since.grown(&world).1
+    };
+    let (without, with) = (grown(false), grown(true));
+    // spec: ENT-09
+    assert!(with < without + 1024, "{with} bytes, {without} without");
+}
