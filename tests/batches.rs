@@ -167,6 +167,8 @@ fn a_batch_that_needs_few_of_the_free_slots_leaves_the_others_to_the_next_ones()
             .collect();
         // spec: ENT-03
         assert_eq!((left.len(), world.len()), (8, 8));
+        // spec: ENT-03
+        assert_eq!(world.statistics().slots, 8);
         world.clear();
     }
 }

@@ -200,3 +200,16 @@ fn one_that_only_listens_in_the_root_step_still_waits_for_nobody() {
         assert!(stage.trace.line().ends_with(expected), "queued: {queued}");
     }
 }
+
+#[test]
+fn one_that_comes_later_waits_for_nobody_either() {
+    let stage = stage(0);
+    stage.alone("first");
+    assert_eq!(stage.pass(), "first");
+    let mut claim = stage.owned.claim().unwrap();
+    claim.add_system(stage.poll()).unwrap();
+    drop(claim);
+    for _ in 0..3 {
+        assert_eq!(stage.pass(), "poll first");
+    }
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::{Trace, manual, us};
 use ecs::{
-    Added, Changed, Component, ManualClock, Matches, OwnedContainer, ResMut, Storage, Value, With,
-    Without, Workers, World, json, parallel,
+    Added, Changed, Component, ManualClock, Matches, Own, OwnedContainer, ResMut, Storage, Value,
+    With, Without, Workers, World, json, parallel, system,
 };
 
 macro_rules! kind {
@@ -344,4 +344,36 @@ fn one_of_several_passes_by_its_own_changes() {
     one_of_several_passes_when_its_own_component_has_changed(S, T);
     one_of_several_passes_when_its_own_component_has_changed(A, S);
     one_of_several_passes_when_its_own_component_has_changed(T, B);
+}
+
+#[test]
+fn a_message_from_earlier_in_the_pass_is_read_in_it() {
+    for workers in [0, 1] {
+        let (owned, _) = stage(workers);
+        let mut claim = owned.claim().unwrap();
+        let send = system("send", |cx| {
+            let to = json!({ "destination": { "system": "read" } });
+            cx.container().message_submit(to)?;
+            Ok(())
+        });
+        claim.add_system(send.every_pass()).unwrap();
+        let told = Trace::default();
+        let trace = told.clone();
+        let read = parallel("read", move |mut this: Own<'_>| {
+            while this.next_message().is_some() {
+                trace.add("read");
+            }
+        });
+        claim.add_system(read.every_pass()).unwrap();
+        claim.update().unwrap();
+        told.take();
+        for _ in 0..3 {
+            claim.update().unwrap();
+            // spec: DEL-04
+            assert_eq!(told.line(), "read");
+        }
+        assert!(claim.remove_system("send"));
+        claim.update().unwrap();
+        assert_eq!(told.line(), "");
+    }
 }
