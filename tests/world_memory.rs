@@ -396,3 +396,24 @@ fn what_a_group_needed_is_given_back() {
     // spec: ENT-09
     assert!(with < without + 1024, "{with} bytes, {without} without");
 }
+
+#[test]
+fn ways_between_archetypes_are_learnt_once() {
+    let mut world = World::new();
+    let plain = world.spawn(Wide([0; 5]));
+    let fast = world.spawn((Wide([0; 5]), Speed::<false>(1)));
+    let turn = |world: &mut World| {
+        // One after the other, so that the way that was found last is never the right one.
+        for id in [plain, fast] {
+            world.insert(id, Health::<false>(1)).unwrap();
+        }
+        for id in [plain, fast] {
+            world.remove::<Health<false>>(id).unwrap();
+        }
+    };
+    (0..10).for_each(|_| turn(&mut world));
+    let before = LIVE.get();
+    (0..1_000).for_each(|_| turn(&mut world));
+    // spec: ENT-09
+    assert!(LIVE.get().wrapping_sub(before).cast_signed() < 1024);
+}
