@@ -96,6 +96,10 @@ impl<'a> Switches<'a> {
         let Some(first) = block.stmts.first() else {
             return;
         };
+        let hidden = is_hidden(&signature.output);
+        if hidden && leaves_early(block) {
+            return;
+        }
         let bodies = self.take(Genre::FnValue, first.span().byte_range().start);
         if bodies.is_empty() {
             return;
@@ -105,7 +109,6 @@ impl<'a> Switches<'a> {
             block.brace_token.span.close(),
         );
         // A value of each mutant's own type, and one more for the body: Old(body), New(Old(first)), …, New(New(last)).
-        let hidden = is_hidden(&signature.output);
         let last = bodies.len() - 1;
         let mut pieces = Vec::new();
         for (place, (number, mutant)) in bodies.into_iter().enumerate() {
@@ -293,6 +296,22 @@ fn is_hidden(output: &syn::ReturnType) -> bool {
     }
     let mut found = Found(false);
     found.visit_return_type(output);
+    found.0
+}
+
+/// Whether it has more ends than one; those of closures in it count as well.
+fn leaves_early(block: &syn::Block) -> bool {
+    struct Found(bool);
+    impl Visit<'_> for Found {
+        fn visit_expr_return(&mut self, _: &syn::ExprReturn) {
+            self.0 = true;
+        }
+        fn visit_expr_try(&mut self, _: &syn::ExprTry) {
+            self.0 = true;
+        }
+    }
+    let mut found = Found(false);
+    found.visit_block(block);
     found.0
 }
 
