@@ -6,6 +6,7 @@ mod batch;
 mod bench;
 mod change;
 mod data;
+mod events;
 mod flecs;
 mod fragmented;
 #[path = "../../harness/mod.rs"]
@@ -47,6 +48,7 @@ pub fn times(arguments: &Arguments) -> Bench {
     tracked::run(&mut bench);
     schedule::run(&mut bench);
     passes::run(&mut bench);
+    events::run(&mut bench);
     parallel::run(&mut bench);
     bench
 }
@@ -69,6 +71,7 @@ pub fn counts(arguments: &Arguments, calls: fn() -> Duration) -> Bench {
     moves::run(&mut bench);
     schedule::run(&mut bench);
     passes::run(&mut bench);
+    events::run(&mut bench);
     bench
 }
 
