@@ -2,23 +2,15 @@
 //! whatever way a component was written, and wherever its entity went, each reader sees it once.
 
 mod kinds;
+#[path = "common/random.rs"]
+mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ecs::{Changed, Entity, Mut, Prepared, With, Without, World};
 use kinds::readers::{Reader, changed, see};
 use kinds::{Health, Speed, Weight};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % limit
-    }
-}
+use random::Random;
 
 /// When each entity's component was last written, in steps of the test.
 struct Model {

@@ -1,11 +1,14 @@
 //! Random systems, events, failures and switches, compared with a plain account of who has to hear what, and when.
 
 mod common;
+#[path = "common/random.rs"]
+mod random;
 
 use std::collections::BTreeMap;
 
 use common::{Trace, manual};
 use ecs::{Claim, Context, OwnedContainer, Policy, Register, Registration, System, SystemResult};
+use random::Random;
 
 const SYSTEMS: usize = 5;
 
@@ -126,17 +129,6 @@ impl Account {
             told.push(format!("{}!", known.system));
         }
         (told, false)
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % limit
     }
 }
 

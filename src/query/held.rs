@@ -43,6 +43,7 @@ impl<'w, T: Component> ReadPart<'w, T> {
 
     #[inline]
     pub(super) fn get(&self, row: usize, entity: Entity) -> Option<&'w T> {
+        // Read before the row is compared: else the compiler forgets that a slice is not null, and asks.
         let values: &'w [T] = self.values;
         match T::storage() {
             Storage::Table => values.get(row),

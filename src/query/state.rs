@@ -203,19 +203,13 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
     /// The columns of an archetype.
     #[inline]
     pub(super) fn positions_of(&self, archetype: usize) -> &[u16] {
-        let width = self.width();
-        self.all_positions
-            .get(archetype * width..(archetype + 1) * width)
-            .unwrap_or_default()
+        nth_chunk(&self.all_positions, archetype, self.width())
     }
 
     /// The columns of a match.
     #[inline]
     pub(super) fn positions_at(&self, place: usize) -> &[u16] {
-        let width = self.width();
-        self.positions
-            .get(place * width..(place + 1) * width)
-            .unwrap_or_default()
+        nth_chunk(&self.positions, place, self.width())
     }
 
     /// Where an archetype stands in `matches`.
@@ -224,4 +218,11 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
         let place = *self.match_of.get(archetype)? as usize;
         (place < self.matches.len()).then_some(place)
     }
+}
+
+/// The chunk with this number of a list of chunks of one width.
+#[inline]
+fn nth_chunk(list: &[u16], number: usize, width: usize) -> &[u16] {
+    list.get(number * width..(number + 1) * width)
+        .unwrap_or_default()
 }
