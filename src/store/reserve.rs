@@ -285,6 +285,24 @@ mod tests {
     }
 
     #[test]
+    fn where_few_slots_are_left_a_reserve_holds_a_thousand_free_ones() {
+        let mut entities = Entities::new();
+        entities.set_limit(1_000);
+        let ids: Vec<Entity> = (0..1_000).map(|_| issue(&mut entities)).collect();
+        for entity in &ids {
+            entities.release(entity.index());
+        }
+        let mut reserve = Reserve::default();
+        entities.fill(&mut reserve);
+        for _ in 0..1_000 {
+            let taken = reserve.take();
+            assert!(entities.is_reserved(taken));
+        }
+        let beyond = reserve.take();
+        assert!(!entities.is_reserved(beyond));
+    }
+
+    #[test]
     fn one_that_was_never_filled_gives_ids_that_are_nobodys() {
         let mut entities = Entities::new();
         let mut reserve = Reserve::default();
