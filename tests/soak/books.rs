@@ -57,6 +57,8 @@ pub(crate) static COMPONENTS: Kind = Kind::new("components");
 pub(crate) static TIMERS: Kind = Kind::new("timers");
 pub(crate) static FUNCTIONS: Kind = Kind::new("deferred functions");
 pub(crate) static DESTINATIONS: Kind = Kind::new("log destinations");
+pub(crate) static TYPED: Kind = Kind::new("typed systems");
+pub(crate) static EVENTS: Kind = Kind::new("events");
 
 impl Kind {
     const fn new(name: &'static str) -> Self {
@@ -92,6 +94,8 @@ pub(crate) static FAILED: Count = Count::new();
 pub(crate) static FIRED: Count = Count::new();
 pub(crate) static UPDATES: Count = Count::new();
 pub(crate) static STARTS: Count = Count::new();
+pub(crate) static EVENTS_SENT: Count = Count::new();
+pub(crate) static EVENTS_HEARD: Count = Count::new();
 
 /// What a system goes through: one start and one end, or neither.
 pub(crate) struct Life {
@@ -319,7 +323,15 @@ pub(crate) static MESSAGES: Messages = Messages {
 
 /// Compares both sides of every account, at a moment at which nothing is under way.
 pub(crate) fn balance(kept: &Kept) {
-    for kind in [&SYSTEMS, &COMPONENTS, &TIMERS, &FUNCTIONS, &DESTINATIONS] {
+    for kind in [
+        &SYSTEMS,
+        &COMPONENTS,
+        &TIMERS,
+        &FUNCTIONS,
+        &DESTINATIONS,
+        &TYPED,
+        &EVENTS,
+    ] {
         let alive = kept.of(kind);
         let (made, dropped) = (kind.made.get(), kind.dropped.get());
         if made != dropped + alive {
@@ -346,6 +358,11 @@ pub(crate) fn balance(kept: &Kept) {
             "messages accepted, received or discarded",
             MESSAGES.accepted.get(),
             MESSAGES.received.get() + MESSAGES.discarded.get(),
+        ),
+        (
+            "events sent to three who hear, heard",
+            EVENTS_SENT.get() * 3,
+            EVENTS_HEARD.get(),
         ),
     ];
     for (what, left, right) in sides {
@@ -407,6 +424,13 @@ pub(crate) fn print() {
     );
     println!("timers      {} fired", FIRED.get());
     println!("threads     {} started by containers", STARTS.get());
+    println!(
+        "events      {} sent, {} heard by three each; {} typed systems made, {} dropped",
+        EVENTS_SENT.get(),
+        EVENTS_HEARD.get(),
+        TYPED.made.get(),
+        TYPED.dropped.get()
+    );
     for kind in [&COMPONENTS, &TIMERS, &DESTINATIONS] {
         let name = kind.name.rsplit(' ').next().unwrap_or_default();
         println!(

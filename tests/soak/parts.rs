@@ -20,6 +20,10 @@ impl<const SPARSE: bool> Part<SPARSE> {
             _token: COMPONENTS.token(),
         }
     }
+
+    pub(crate) fn touch(&mut self) {
+        self.number += 1;
+    }
 }
 
 impl<const SPARSE: bool> Component for Part<SPARSE> {

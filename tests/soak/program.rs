@@ -10,6 +10,7 @@
 //!
 //! `--plant WHAT` spoils one account on purpose, so that the accounts themselves can be tested: see [`PLANTS`].
 
+mod beside;
 mod books;
 mod dice;
 mod driven;
@@ -28,8 +29,9 @@ use ecs::BoxError;
 use heap::Held;
 use steady::Steady;
 
-/// What can be spoilt: a message is swallowed, a component never dropped, memory kept after each round, a thread left.
-const PLANTS: [&str; 4] = ["loss", "drop", "leak", "thread"];
+/// What can be spoilt: a message is swallowed, a component never dropped, memory kept after each round, a thread left,
+/// an event not heard, one of two scenes that should be alike.
+const PLANTS: [&str; 6] = ["loss", "drop", "leak", "thread", "event", "twin"];
 
 static PLANT: OnceLock<String> = OnceLock::new();
 
@@ -105,6 +107,7 @@ fn run(arguments: &Arguments) -> Result<[Held; 4], BoxError> {
         rounds += 1;
         steady.round(&mut dice)?;
         driven::run(&mut dice)?;
+        beside::run(&mut dice)?;
         threaded::talk_and_end(&mut dice)?;
         threaded::restarts(&mut dice)?;
         if is_planted("leak") {
