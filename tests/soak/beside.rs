@@ -134,7 +134,7 @@ fn add_hearers(
     dice: &mut Dice,
 ) -> Result<[Heard; 3], BoxError> {
     let heard: [Heard; 3] = Default::default();
-    let [read, listened, queued] = heard.clone();
+    let [read, at_once, queued] = heard.clone();
     let (of_plan, mut own_dice, token) = (Arc::clone(plan), dice.fork(), TYPED.token());
     let reader = parallel("reader", move |mut said: Events<'_, Said>| {
         let _ = &token;
@@ -152,7 +152,7 @@ fn add_hearers(
     claim.add_system(reader.every_pass())?;
     let (of_plan, mut own_dice) = (Arc::clone(plan), dice.fork());
     let listener = system("listener", |_| Ok(())).listen::<Said>(move |_, _, said| {
-        listened.note(said);
+        at_once.note(said);
         of_plan.may_fail(&mut own_dice, 200)
     });
     claim.add_system(listener)?;
