@@ -166,6 +166,22 @@ impl<Q: Query> Query for Option<Q> {
         }
     }
 
+    /// Asks once whether the rows are there, and not for each of them.
+    #[inline]
+    fn fold_beside<'w, L: Iterator, B>(
+        fetch: Self::Fetch<'w>,
+        left: L,
+        init: B,
+        mut f: impl FnMut(B, (L::Item, Self::Item<'w>)) -> B,
+    ) -> B {
+        match fetch.fetch {
+            Some(inner) => Q::fold_beside(inner, left, init, |acc, (left, item)| {
+                f(acc, (left, Some(item)))
+            }),
+            None => left.fold(init, |acc, left| f(acc, (left, None))),
+        }
+    }
+
     #[inline]
     fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_> {
         OptionSlices {
@@ -279,6 +295,16 @@ macro_rules! nest {
     (@pattern ($nest:pat)) => { $nest };
 }
 
+/// Folds the rows of a tuple: the last term is folded beside the nest of the others.
+macro_rules! fold_nest {
+    (($init:expr, $f:expr) $first:ident $a:ident $($rest:tt)+) => { fold_nest!(@ ($init, $f) ($first::rows($a)) $($rest)+) };
+    (($init:expr, $f:expr) $only:ident $a:ident) => { $only::fold($a, $init, $f) };
+    (@ ($init:expr, $f:expr) ($nest:expr) $last:ident $a:ident) => { $last::fold_beside($a, $nest, $init, $f) };
+    (@ ($init:expr, $f:expr) ($nest:expr) $next:ident $a:ident $($rest:tt)+) => {
+        fold_nest!(@ ($init, $f) ($nest.zip($next::rows($a))) $($rest)+)
+    };
+}
+
 macro_rules! tuples {
     ($(($($term:ident $at:tt $left:ident $right:ident),+);)*) => {$(
         impl<$($term: Query),+> Tuple for ($($term,)+) {
@@ -323,6 +349,16 @@ macro_rules! tuples {
             #[inline]
             fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
                 TupleRows(nest!(value: $($term::rows(fetch.$at)),+))
+            }
+
+            #[inline]
+            fn fold<'w, Acc>(
+                fetch: Self::Fetch<'w>,
+                init: Acc,
+                mut f: impl FnMut(Acc, Self::Item<'w>) -> Acc,
+            ) -> Acc {
+                let ($($left,)+) = fetch;
+                fold_nest!((init, |acc, row| f(acc, Self::flatten(row))) $($term $left)+)
             }
 
             #[inline]

@@ -57,6 +57,23 @@ pub trait Query {
     /// All rows of an archetype; those that are written without marks of their own count as written.
     #[doc(hidden)]
     fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_>;
+    /// Folds all rows of an archetype.
+    #[doc(hidden)]
+    #[inline]
+    fn fold<'w, B>(fetch: Self::Fetch<'w>, init: B, f: impl FnMut(B, Self::Item<'w>) -> B) -> B {
+        Self::rows(fetch).fold(init, f)
+    }
+    /// The same beside the rows of other terms, of which there are as many.
+    #[doc(hidden)]
+    #[inline]
+    fn fold_beside<'w, L: Iterator, B>(
+        fetch: Self::Fetch<'w>,
+        left: L,
+        init: B,
+        f: impl FnMut(B, (L::Item, Self::Item<'w>)) -> B,
+    ) -> B {
+        left.zip(Self::rows(fetch)).fold(init, f)
+    }
     /// The columns of an archetype; likewise.
     #[doc(hidden)]
     fn slices(fetch: Self::Fetch<'_>) -> Self::Slices<'_>;

@@ -281,7 +281,7 @@ fn fold_by_row<'w, Q: Query, F: Filter, B>(
         if stop.by_row {
             slow = Some(Slow::new(stop));
         } else {
-            acc = Q::rows(stop.fetch).fold(acc, &mut f);
+            acc = Q::fold(stop.fetch, acc, &mut f);
         }
     }
 }

@@ -246,7 +246,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                     };
                     positions = rest;
                     let stop = stop(state, slots, &[], now, here, Piece::Whole(archetype));
-                    acc = Q::rows(stop.fetch).fold(acc, &mut f);
+                    acc = Q::fold(stop.fetch, acc, &mut f);
                 }
             }
             lent @ Pieces::Lent { .. } => {
@@ -257,7 +257,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                     };
                     let here = state.positions_at(place);
                     let stop = stop(state, slots, &[], now, here, piece);
-                    acc = Q::rows(stop.fetch).fold(acc, &mut f);
+                    acc = Q::fold(stop.fetch, acc, &mut f);
                 }
             }
         }
