@@ -29,7 +29,7 @@ pub use message::{check_container_message, check_manager_message, parse_message}
 pub use base::BoxError;
 pub use base::entity::Entity;
 pub use base::origin::Origin;
-pub use event::{DEFAULT_EVENT_LIMIT, EventIter, NamedEvent};
+pub use event::{DEFAULT_EVENT_LIMIT, EventIter, EventWriter, NamedEvent};
 pub use group::{Group, GroupError, GroupInfo, GroupKinds, GroupReader};
 pub use parallel::access::SystemAccess;
 pub use parallel::crew::Workers;
@@ -51,8 +51,8 @@ pub use runtime::{
     UpdateError, Which, system,
 };
 pub use runtime::{
-    Conflict, EventWriter, Events, IntoResult, Matches, ParallelSystem, Param, ParamFunction, Res,
-    ResMut, RunStatistics, Typed, parallel,
+    Conflict, Events, IntoResult, Matches, ParallelSystem, Param, ParamFunction, Res, ResMut,
+    RunStatistics, Typed, parallel,
 };
 pub use serde_json::{Value, json};
 pub use store::bundle::{Bundle, ColumnBatch};

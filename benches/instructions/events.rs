@@ -10,6 +10,7 @@ pub(super) const PATHS: &[Path] = &[
     path("events_by_hand", 10_000, by_hand),
     path("events_sent_and_read", 10_000, sent_and_read),
     path("events_sent_singly_and_read", 10_000, sent_singly_and_read),
+    path("events_written_and_read", 10_000, written_and_read),
     path("event_through_the_inlet", 1_000, through_the_inlet),
     path("event_heard", 1_000, heard),
     path("event_heard_queued", 1_000, heard_queued),
@@ -80,6 +81,15 @@ fn sent_singly_and_read(items: usize) {
     read(items, |world| {
         for number in 0..items as u64 {
             world.send_event(hit(number));
+        }
+    });
+}
+
+fn written_and_read(items: usize) {
+    read(items, |world| {
+        let mut writer = world.event_writer();
+        for number in 0..items as u64 {
+            writer.send(hit(number));
         }
     });
 }

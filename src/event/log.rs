@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::DEFAULT_EVENT_LIMIT;
+use super::buffer::EventWriter;
 use super::kept::{Kept, drop_each};
 use super::stamps::Stamps;
 use crate::base::caught::FirstPanic;
@@ -73,22 +74,26 @@ fn offset(number: u64, first: u64) -> Option<usize> {
 }
 
 impl<E> EventLog<E> {
-    /// `sent` counts the events of all types.
     #[inline]
-    pub(super) fn push(&mut self, event: E, sent: &mut u64) {
-        self.stamps.send(self.incoming.len() as u64, 1, sent);
+    pub(super) fn push(&mut self, event: E) {
         self.incoming.push(event);
     }
 
     #[inline]
-    pub(super) fn extend(&mut self, events: impl IntoIterator<Item = E>, sent: &mut u64) {
-        // The stamps follow also when the user's iterator panics half-way.
-        let follow = Follow {
-            before: self.incoming.len(),
-            log: self,
-            sent,
-        };
-        follow.log.incoming.extend(events);
+    pub(super) fn extend(&mut self, events: impl IntoIterator<Item = E>) {
+        self.incoming.extend(events);
+    }
+
+    #[inline]
+    pub(super) fn writer(&mut self) -> EventWriter<'_, E> {
+        EventWriter {
+            events: &mut self.incoming,
+        }
+    }
+
+    /// What is sent from here on follows at once, the first as the one with this stamp.
+    pub(super) fn begin(&mut self, stamp: u64) {
+        self.stamps.begin(self.incoming.len() as u64, stamp);
     }
 
     fn end(&self) -> u64 {
@@ -151,30 +156,14 @@ impl<E> EventLog<E> {
     }
 }
 
-/// Stamps what has come in, when it is dropped.
-struct Follow<'a, E> {
-    log: &'a mut EventLog<E>,
-    before: usize,
-    sent: &'a mut u64,
-}
-
-impl<E> Drop for Follow<'_, E> {
-    #[inline]
-    fn drop(&mut self) {
-        let count = self.log.incoming.len() - self.before;
-        if count > 0 {
-            let stamps = &mut self.log.stamps;
-            stamps.send(self.before as u64, count as u64, self.sent);
-        }
-    }
-}
-
 /// A log whose type is forgotten.
 pub(super) trait AnyLog: Any + Send + Sync {
     /// Forgets what was read and makes readable what was sent.
     fn deliver(&mut self, panics: &mut FirstPanic) -> Delivered;
     /// The numbers of the events that are readable.
     fn numbers(&self) -> (u64, u64);
+    /// The stamp after the last event that was sent and not delivered.
+    fn next_stamp(&self) -> Option<u64>;
     /// See [`Stamps::of`].
     fn stamp(&self, number: u64) -> (u64, Option<u64>);
     fn batch(&self) -> Arc<dyn Batch>;
@@ -254,6 +243,10 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
 
     fn numbers(&self) -> (u64, u64) {
         (self.first, self.end())
+    }
+
+    fn next_stamp(&self) -> Option<u64> {
+        self.stamps.next(self.incoming.len() as u64)
     }
 
     fn stamp(&self, number: u64) -> (u64, Option<u64>) {

@@ -1,10 +1,11 @@
 //! The logs of all types of events.
 
 use std::any::{Any, TypeId};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::buffer::EventBuffer;
+use super::buffer::{EventBuffer, EventWriter};
 use super::log::{AnyLog, Batch, Delivered, EventLog};
 use crate::base::caught::FirstPanic;
 use crate::base::hash::TypeMap;
@@ -12,14 +13,14 @@ use crate::base::hash::TypeMap;
 /// The logs of a world, one for each type of event that was ever sent, read or listened to.
 #[derive(Default)]
 pub(crate) struct EventLogs {
-    index: TypeMap<usize>,
-    /// The type that was asked for last: many of one type are sent in a row.
-    last: Option<(TypeId, usize)>,
+    index: TypeMap<LogNumber>,
     logs: Vec<Box<dyn AnyLog>>,
+    /// The log that is being sent to, if one is: many of one type are sent in a row. They are counted when the row ends.
+    open: LogNumber,
+    /// How many events were sent before those of the open log's last run.
+    sent: u64,
     /// A delivery would find something to do.
     busy: bool,
-    /// How many events were sent.
-    sent: u64,
     /// Some reader has missed events, which was not told yet.
     overflowed: bool,
 }
@@ -28,55 +29,63 @@ pub(crate) struct EventLogs {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogNumber(usize);
 
+/// That of no log.
+impl Default for LogNumber {
+    fn default() -> Self {
+        Self(usize::MAX)
+    }
+}
+
 impl EventLogs {
     /// The log of a type. `None`: nobody has sent such an event or asked for one.
     #[inline]
     pub(crate) fn log<E: Send + Sync + 'static>(&self) -> Option<&EventLog<E>> {
-        let at = *self.index.get(&TypeId::of::<E>())?;
-        let log: &dyn Any = &**self.logs.get(at)?;
+        let number = *self.index.get(&TypeId::of::<E>())?;
+        let log: &dyn Any = &**self.logs.get(number.0)?;
         log.downcast_ref()
     }
 
     /// The log of a type, made if need be.
-    #[inline]
-    fn log_mut<E: Send + Sync + 'static>(&mut self) -> (&mut EventLog<E>, &mut u64) {
-        let at = self.number::<E>();
-        let log: &mut dyn Any = &mut *self.logs[at];
-        let log = log
-            .downcast_mut()
-            .expect("a type's log is of that type, as `make` put it");
-        (log, &mut self.sent)
+    fn log_mut<E: Send + Sync + 'static>(&mut self) -> &mut EventLog<E> {
+        find(&mut self.index, &mut self.logs).1
     }
 
+    /// The open log, if it is this type's.
     #[inline]
-    fn number<E: Send + Sync + 'static>(&mut self) -> usize {
-        let id = TypeId::of::<E>();
-        if let Some((last, at)) = self.last
-            && last == id
-        {
-            return at;
-        }
-        let at = match self.index.get(&id) {
-            Some(&at) => at,
-            None => self.make::<E>(),
-        };
-        self.last = Some((id, at));
-        at
+    fn opened<E: Send + Sync + 'static>(&mut self) -> Option<&mut EventLog<E>> {
+        let log: &mut dyn Any = &mut **self.logs.get_mut(self.open.0)?;
+        log.downcast_mut()
     }
 
-    #[cold]
-    fn make<E: Send + Sync + 'static>(&mut self) -> usize {
-        let at = self.logs.len();
-        self.logs.push(Box::new(EventLog::<E>::default()));
-        self.index.insert(TypeId::of::<E>(), at);
-        at
+    /// Opens the log of a type.
+    #[inline(never)]
+    fn open<E: Send + Sync + 'static>(&mut self) -> &mut EventLog<E> {
+        self.close();
+        self.busy = true;
+        let (number, log) = find(&mut self.index, &mut self.logs);
+        self.open = number;
+        log.begin(self.sent);
+        log
+    }
+
+    /// Counts what was sent to the open log.
+    fn close(&mut self) {
+        let open = mem::take(&mut self.open);
+        let next = self.logs.get(open.0).and_then(|log| log.next_stamp());
+        self.sent = next.unwrap_or(self.sent);
     }
 
     #[inline]
     pub(crate) fn send<E: Send + Sync + 'static>(&mut self, event: E) {
-        self.busy = true;
-        let (log, sent) = self.log_mut();
-        log.push(event, sent);
+        match self.opened() {
+            Some(log) => log.push(event),
+            None => self.open().push(event),
+        }
+    }
+
+    /// What sends events of a type one after the other without looking for their log each time.
+    pub(crate) fn writer<E: Send + Sync + 'static>(&mut self) -> EventWriter<'_, E> {
+        self.open().writer()
     }
 
     #[inline]
@@ -84,9 +93,10 @@ impl EventLogs {
         &mut self,
         events: impl IntoIterator<Item = E>,
     ) {
-        self.busy = true;
-        let (log, sent) = self.log_mut();
-        log.extend(events, sent);
+        match self.opened() {
+            Some(log) => log.extend(events),
+            None => self.open().extend(events),
+        }
     }
 
     /// Sends what was collected, in order, and leaves the buffer empty with its memory.
@@ -97,13 +107,13 @@ impl EventLogs {
     }
 
     pub(crate) fn subscribe<E: Send + Sync + 'static>(&mut self) -> Arc<AtomicU64> {
-        self.log_mut::<E>().0.subscribe(false)
+        self.log_mut::<E>().subscribe(false)
     }
 
     /// A place of a listener.
     pub(crate) fn listen<E: Send + Sync + 'static>(&mut self) -> (LogNumber, Arc<AtomicU64>) {
-        let number = self.number::<E>();
-        (LogNumber(number), self.log_mut::<E>().0.subscribe(true))
+        let (number, log) = find::<E>(&mut self.index, &mut self.logs);
+        (number, log.subscribe(true))
     }
 
     /// The numbers of the events of a log that are readable: the first, and the one after the last.
@@ -134,7 +144,7 @@ impl EventLogs {
     }
 
     pub(crate) fn set_limit<E: Send + Sync + 'static>(&mut self, limit: usize) {
-        self.log_mut::<E>().0.set_limit(limit);
+        self.log_mut::<E>().set_limit(limit);
     }
 
     /// Whether a [`deliver`](Self::deliver) would find something to do.
@@ -148,6 +158,7 @@ impl EventLogs {
         if !self.busy {
             return;
         }
+        self.close();
         let mut busy = false;
         for log in &mut self.logs {
             let Delivered { keeps, overflowed } = log.deliver(panics);
@@ -156,4 +167,20 @@ impl EventLogs {
         }
         self.busy = busy;
     }
+}
+
+/// The log of a type, made if need be, and its number.
+fn find<'a, E: Send + Sync + 'static>(
+    index: &mut TypeMap<LogNumber>,
+    logs: &'a mut Vec<Box<dyn AnyLog>>,
+) -> (LogNumber, &'a mut EventLog<E>) {
+    let number = *index.entry(TypeId::of::<E>()).or_insert_with(|| {
+        logs.push(Box::new(EventLog::<E>::default()));
+        LogNumber(logs.len() - 1)
+    });
+    let log: &mut dyn Any = &mut *logs[number.0];
+    let log = log
+        .downcast_mut()
+        .expect("a type's log is of that type, as it was put above");
+    (number, log)
 }

@@ -9,11 +9,8 @@ mod logs;
 mod named;
 mod stamps;
 
-#[allow(
-    unused_imports,
-    reason = "for systems that share the world, which follow"
-)]
 pub(crate) use buffer::EventBuffer;
+pub use buffer::EventWriter;
 pub(crate) use inlet::{Inlet, SentEvents};
 pub(crate) use log::Batch;
 pub use log::EventIter;

@@ -1,7 +1,7 @@
 //! Where the events of one log stand among those of all types.
 //!
-//! All events of a world are counted as they are sent; an event's count is its stamp. Events of one type that are sent in
-//! a row have stamps in a row, so a log keeps them as runs:
+//! All events of a world are counted in the order sent; an event's count is its stamp. Events of one type that are sent in
+//! a row have stamps in a row, so a log keeps them as runs, and counts them when the run ends:
 //!
 //! ```text
 //!   events    7   8   9  | 10  11 | 12 …          runs   (7, stamp 31) (10, stamp 40) (12, …)
@@ -27,18 +27,20 @@ struct Run {
 }
 
 impl Stamps {
-    /// `count` events are sent behind `incoming` others; `sent` counts those of all types.
-    #[inline]
-    pub(super) fn send(&mut self, incoming: u64, count: u64, sent: &mut u64) {
-        let stamp = *sent;
-        *sent += count;
-        match self.incoming.last() {
-            Some(run) if run.stamp + (incoming - run.number) == stamp => {}
-            _ => self.incoming.push(Run {
+    /// What is sent from here on, behind `incoming` others, has stamps in a row from `stamp` on.
+    pub(super) fn begin(&mut self, incoming: u64, stamp: u64) {
+        if self.next(incoming) != Some(stamp) {
+            self.incoming.push(Run {
                 number: incoming,
                 stamp,
-            }),
+            });
         }
+    }
+
+    /// The stamp of what would be sent next in the last run, behind `incoming` others.
+    pub(super) fn next(&self, incoming: u64) -> Option<u64> {
+        let run = self.incoming.last()?;
+        Some(run.stamp + (incoming - run.number))
     }
 
     /// What was incoming is readable from the number `end` on, and what is before `first` was forgotten.
@@ -74,13 +76,17 @@ mod tests {
 
     #[test]
     fn stamps_are_those_of_the_order_sent() {
-        let (mut one, mut other, mut sent) = (Stamps::default(), Stamps::default(), 0);
-        (one.used, other.used) = (true, true);
-        one.send(0, 2, &mut sent);
-        one.send(2, 1, &mut sent);
-        other.send(0, 1, &mut sent);
-        one.send(3, 2, &mut sent);
-        assert_eq!(one.incoming.len(), 2, "two runs");
+        let mut one = Stamps {
+            used: true,
+            ..Stamps::default()
+        };
+        assert_eq!(one.next(0), None, "nothing was sent");
+        one.begin(0, 0);
+        assert_eq!((one.next(0), one.next(2)), (Some(0), Some(2)));
+        one.begin(2, 2);
+        assert_eq!(one.incoming.len(), 1, "nothing came between");
+        one.begin(3, 4);
+        assert_eq!(one.next(5), Some(6));
         one.deliver(100, 100);
         assert_eq!(
             [99, 100, 102, 103, 104].map(|number| one.of(number)),
@@ -92,13 +98,13 @@ mod tests {
                 (5, None)
             ]
         );
-        one.send(0, 1, &mut sent);
+        one.begin(0, 6);
         one.deliver(104, 105);
         assert_eq!(one.of(104), (5, Some(105)), "the first run is forgotten");
         assert_eq!(one.of(105), (6, None));
         assert_eq!(one.delivered.len(), 2);
         one.used = false;
-        one.send(0, 1, &mut sent);
+        one.begin(0, 7);
         one.deliver(106, 106);
         assert!(one.incoming.is_empty() && one.delivered.is_empty());
     }

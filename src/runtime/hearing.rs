@@ -4,12 +4,13 @@
 //! is to know of what it has got. So an event is delivered exactly once also when a pass ends in the middle: the next
 //! one goes on where each listener stands.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::body::{Body, Site};
 use super::channels::Channel;
 use super::error::{Failure, Phase};
-use super::listener::{AnyEvent, Stretch};
+use super::listener::{Listening, Stretch};
 use super::shared::Shared;
 use super::system::{System, SystemKey};
 use super::unit::{self, OwnState, Unit, flag};
@@ -99,23 +100,16 @@ impl Body {
         self.begin_hearing();
         let mark = Mark::enter();
         while let Some(stretch) = self.next_stretch() {
-            let at = self
-                .rest
-                .hearing
-                .channels
-                .iter()
-                .position(|channel| channel.log == stretch.log);
-            for number in stretch.numbers() {
-                let Some(event) = stretch.event(number) else {
-                    break;
-                };
+            let mut channels = self.rest.hearing.channels.iter();
+            let Some(at) = channels.position(|channel| channel.log == stretch.log) else {
+                break;
+            };
+            let among = self.rest.hearing.channels[at].listeners.len();
+            for numbers in stretch.turns(among) {
                 // A listener may register and remove systems; that makes new channels in the next pass.
-                let mut next = 0;
-                while let Some(&(key, listener)) =
-                    at.and_then(|at| self.rest.hearing.channels.get(at)?.listeners.get(next))
-                {
-                    next += 1;
-                    self.hear_one(key, listener, number, event, shared, &mark)?;
+                for listener in 0..among {
+                    let (key, number) = self.rest.hearing.channels[at].listeners[listener];
+                    self.hear_some(key, number, &stretch, numbers.clone(), shared, &mark)?;
                     if self.is_stopping(shared) || self.world.id() != self.rest.hearing.world {
                         return Ok(());
                     }
@@ -153,12 +147,13 @@ impl Body {
         }
     }
 
-    fn hear_one(
+    /// Calls a listener with those of these events that it gets.
+    fn hear_some(
         &mut self,
         key: SystemKey,
         listener: usize,
-        number: u64,
-        event: &AnyEvent,
+        stretch: &Stretch,
+        numbers: Range<u64>,
         shared: &Arc<Shared>,
         mark: &Mark,
     ) -> Result<(), Failure> {
@@ -166,20 +161,14 @@ impl Body {
             return Ok(());
         };
         let Unit { system, own } = unit;
-        let receives = own.cold.key == key
-            && hears(own)
-            && own
-                .cold
-                .listeners
-                .get_mut(listener)
-                .is_some_and(|listening| listening.receives(number, event));
-        if !receives {
+        if own.cold.key != key || !hears(own) {
             return Ok(());
         }
         let _runs = shared.running.enter(key.slot as usize);
         site.world.set_author(key.slot as usize);
         own.cold.in_root_step = true;
-        let outcome = call(&mut **system, own, &mut site, mark, listener, event);
+        let system = &mut **system;
+        let outcome = call(system, own, &mut site, mark, listener, stretch, numbers);
         own.cold.in_root_step = false;
         outcome
     }
@@ -190,20 +179,41 @@ fn hears(own: &OwnState) -> bool {
     own.flags & (flag::STARTED | flag::SHUT | flag::LEAVING) == flag::STARTED
 }
 
+/// Calls a listener with those of these events that it gets, up to one with which it changes what is to be heard: what
+/// follows is then left for the caller to see.
 fn call(
     system: &mut dyn System,
     own: &mut OwnState,
     site: &mut Site<'_>,
     mark: &Mark,
     listener: usize,
-    event: &AnyEvent,
+    stretch: &Stretch,
+    numbers: Range<u64>,
 ) -> Result<(), Failure> {
     let taken = own.cold.listeners.get_mut(listener);
     let Some(mut callback) = taken.and_then(|listening| listening.take()) else {
         return Ok(());
     };
-    let mut cx = site.context(own);
-    let result = unit::call_under(mark, || callback(system, &mut cx, event));
+    let flags = own.flags;
+    let mut result = Ok(());
+    for number in numbers {
+        let Some(event) = stretch.event(number) else {
+            break;
+        };
+        let listening = own.cold.listeners.get_mut(listener);
+        if !listening.is_some_and(|listening| listening.receives(number, event)) {
+            continue;
+        }
+        let mut cx = site.context(own);
+        result = unit::call_under(mark, || callback(system, &mut cx, event));
+        if result.is_err()
+            || own.flags != flags
+            || site.is_stopping()
+            || site.world.id() != site.rest.hearing.world
+        {
+            break;
+        }
+    }
     let Some(listening) = own.cold.listeners.get_mut(listener) else {
         return Ok(());
     };
@@ -242,18 +252,15 @@ pub(crate) fn hear_queued(
         let Some(stretch) = Stretch::next(site.world.events(), candidates) else {
             return Ok(true);
         };
-        for number in stretch.numbers() {
-            let Some(event) = stretch.event(number) else {
-                break;
-            };
+        let takes = |one: &Listening| one.queued && one.log == stretch.log;
+        let among = own.cold.listeners.iter().filter(|one| takes(one)).count();
+        for numbers in stretch.turns(among) {
             for listener in 0..own.cold.listeners.len() {
-                let receives = own.cold.listeners.get_mut(listener).is_some_and(|one| {
-                    one.queued && one.log == stretch.log && one.receives(number, event)
-                });
-                if !receives {
+                if !own.cold.listeners.get(listener).is_some_and(takes) {
                     continue;
                 }
-                call(system, own, site, mark, listener, event)?;
+                let numbers = numbers.clone();
+                call(system, own, site, mark, listener, &stretch, numbers)?;
                 if own.is(ends) || site.is_stopping() {
                     return Ok(false);
                 }

@@ -1,6 +1,8 @@
 //! Listeners on their way to a system, and what the system keeps of them.
 
 use std::any::{Any, TypeId, type_name};
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -329,8 +331,17 @@ impl Stretch {
         })
     }
 
-    pub(crate) fn numbers(&self) -> std::ops::Range<u64> {
-        self.from..self.to
+    /// The numbers of its events, all at once for who hears alone; several take turns with each event.
+    pub(crate) fn turns(&self, listeners: usize) -> impl Iterator<Item = Range<u64>> + use<> {
+        let count = if listeners == 1 {
+            self.to - self.from
+        } else {
+            1
+        };
+        let to = self.to;
+        iter::successors(Some(self.from), move |from| Some(from + count))
+            .take_while(move |&from| from < to)
+            .map(move |from| from..from + count)
     }
 
     pub(crate) fn event(&self, number: u64) -> Option<&AnyEvent> {

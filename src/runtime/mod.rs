@@ -65,6 +65,5 @@ pub use shared::StopOutcome;
 pub use system::{FnSystem, System, SystemKey, SystemResult, Which};
 pub use timer::Timer;
 pub use typed::{
-    EventWriter, Events, IntoResult, Matches, ParallelSystem, Param, ParamFunction, Res, ResMut,
-    Typed, parallel,
+    Events, IntoResult, Matches, ParallelSystem, Param, ParamFunction, Res, ResMut, Typed, parallel,
 };

@@ -114,6 +114,29 @@ fn several_sent_at_once_keep_their_places_among_those_of_other_types() {
 }
 
 #[test]
+fn a_writers_events_keep_their_places_among_those_of_other_types() {
+    let mut stage = Stage::new();
+    stage.add(stage.probe("one").hears());
+    stage.add(stage.probe("queued").hears_queued());
+    stage.pass();
+    let world = stage.claim.world();
+    for number in [1, 4] {
+        let mut writer = world.event_writer();
+        writer.send(A(number));
+        writer.send(A(number + 1));
+        world.event_writer().send(B(number));
+        world.event_writer::<B>();
+        world.event_writer().send(A(number + 2));
+    }
+    // spec: EVT-02
+    assert_eq!(
+        stage.pass(),
+        "one.a1 one.a2 one.b1 one.a3 one.a4 one.a5 one.b4 one.a6 one.update \
+         queued.a1 queued.a2 queued.b1 queued.a3 queued.a4 queued.a5 queued.b4 queued.a6 queued.update"
+    );
+}
+
+#[test]
 fn a_replacement_takes_its_predecessors_place_but_not_what_was_for_it() {
     let mut stage = Stage::new();
     stage.add(stage.probe("one").hears());

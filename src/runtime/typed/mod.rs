@@ -8,4 +8,4 @@ mod queued;
 pub use self::function::{IntoResult, ParallelSystem, ParamFunction, Typed, parallel};
 pub use self::param::Param;
 pub use self::params::{Matches, Res, ResMut};
-pub use self::queued::{EventWriter, Events};
+pub use self::queued::Events;

@@ -4,7 +4,7 @@ use std::any::{TypeId, type_name};
 
 use super::param::{Binder, Param, Scene};
 use crate::base::BoxError;
-use crate::event::{EventBuffer, EventIter};
+use crate::event::{EventBuffer, EventIter, EventWriter};
 use crate::parallel::access::Thing;
 use crate::parallel::fault::ParamFault;
 use crate::runtime::declared::{Lender, Steps};
@@ -126,22 +126,6 @@ impl<E: Send + Sync + 'static> Param for Events<'_, E> {
     fn settle(_: &mut EventReader<E>, _: &mut World) {}
 }
 
-/// Sends events of a type, as a parameter of a typed system. They are delivered at the beginning of the next pass, in the
-/// order of the systems that sent them. See [`Events`].
-///
-/// Each writer keeps its order. What one run sends in several ways is delivered parameter by parameter, and what it sends
-/// through [`Own`](crate::Own) last.
-pub struct EventWriter<'a, E> {
-    buffer: &'a mut EventBuffer<E>,
-}
-
-impl<E> EventWriter<'_, E> {
-    /// Sends an event.
-    pub fn send(&mut self, event: E) {
-        self.buffer.send(event);
-    }
-}
-
 impl<E: Send + Sync + 'static> Param for EventWriter<'_, E> {
     type Item<'a> = EventWriter<'a, E>;
     type State = EventBuffer<E>;
@@ -165,7 +149,7 @@ impl<E: Send + Sync + 'static> Param for EventWriter<'_, E> {
         buffer: &'a mut EventBuffer<E>,
         _: &mut Scene<'a>,
     ) -> Result<EventWriter<'a, E>, BoxError> {
-        Ok(EventWriter { buffer })
+        Ok(buffer.writer())
     }
 
     fn settle(_: &mut EventBuffer<E>, _: &mut World) {}
