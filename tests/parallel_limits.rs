@@ -4,10 +4,11 @@ mod common;
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use common::wait::{Flag, bounded, spawn};
+use common::wait::{Flag, bounded, receive, spawn};
 use common::{Trace, manual, once};
 use ecs::{
     AccessError, Claim, Component, Container, Context, Entity, Manager, Matches, Own,
@@ -421,6 +422,55 @@ fn a_worker_that_stops_its_container_at_its_end_does_not_wait_for_itself() {
         // spec: PAR-11
         drop(owned);
     });
+}
+
+/// Looks, when the thread ends that it was kept on, whether somebody has gone on meanwhile.
+struct Lingers {
+    gone_on: Receiver<()>,
+    saw: Sender<bool>,
+}
+
+impl Drop for Lingers {
+    fn drop(&mut self) {
+        let gone_on = self.gone_on.recv_timeout(Duration::from_millis(100));
+        self.saw.send(gone_on.is_ok()).unwrap();
+    }
+}
+
+thread_local! {
+    static LINGERING: RefCell<Option<Lingers>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn whoever_drops_the_workers_goes_on_when_their_threads_have_ended() {
+    let (go_on, gone_on) = channel();
+    let (saw, seen) = channel();
+    let lingers = Arc::new(Mutex::new(Some(Lingers { gone_on, saw })));
+    let owned = with_workers(&Workers::new(1).unwrap());
+    let together = Arc::new(Barrier::new(2));
+    for n in 0..2 {
+        let (together, lingers) = (Arc::clone(&together), Arc::clone(&lingers));
+        let keeper = parallel(format!("keeper{n}"), move || {
+            together.wait();
+            let thread = std::thread::current();
+            let name = thread.name();
+            if name.is_some_and(|name| name.starts_with("ecs-worker")) {
+                LINGERING.set(lingers.lock().unwrap().take());
+            }
+        });
+        owned
+            .claim()
+            .unwrap()
+            .add_system(keeper.every_pass())
+            .unwrap();
+    }
+    bounded("the pass, and the workers to end", move || {
+        owned.update().unwrap();
+        drop(owned);
+        let _ = go_on.send(());
+    });
+    // spec: PAR-11
+    assert!(!receive(&seen, "the end of the worker's thread"));
 }
 
 #[test]

@@ -327,3 +327,47 @@ impl Drop for Crew {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Task for usize {
+        type Scene = ();
+
+        fn run(&mut self, (): &()) -> bool {
+            true
+        }
+    }
+
+    /// How many of these tasks are taken each time.
+    fn shares(tasks: usize, share: usize, threads: usize) -> Vec<usize> {
+        let board = Board::new();
+        board.fill(&mut (0..tasks).collect(), (), share, threads);
+        let mut tasks = board.tasks.lock();
+        let mut taken = Vec::new();
+        while tasks.has_waiting() {
+            let mut places = [const { None }; LARGEST_SHARE];
+            let range = tasks.take(&mut places);
+            // In their order, each once.
+            let next = taken.iter().sum::<usize>();
+            assert_eq!(range.start, next);
+            assert!(places.iter().flatten().copied().eq(range.clone()));
+            taken.push(range.len());
+        }
+        taken
+    }
+
+    #[test]
+    fn shares_shrink_so_that_all_come_to_their_end_together() {
+        assert_eq!(shares(5, 1, 2), [1; 5]);
+        assert_eq!(shares(0, 64, 2), [0; 0]);
+        // A quarter of what is fair, an eighth of the share, and nothing that others could begin.
+        assert_eq!(
+            shares(100, 64, 2),
+            [12, 11, 9, 8, 8, 8, 8, 8, 8, 8, 6, 3, 2, 1]
+        );
+        assert_eq!(shares(40, 8, 1), [8, 8, 6, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(shares(9, 1_000, 3), [3, 2, 2, 1, 1]);
+    }
+}

@@ -280,3 +280,28 @@ pub(super) fn access_of(own: &OwnState) -> AccessSet {
     access.sees_all = own.is(flag::CONDITION);
     access
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_are_handed_over_together_that_take_two_microseconds() {
+        let share = |count, took| {
+            let level = Level {
+                end: count,
+                steps: Steps::NONE,
+                took,
+                count,
+            };
+            level.share()
+        };
+        assert_eq!(share(0, Duration::MAX), 1);
+        assert_eq!(share(10, Duration::from_micros(1)), 20);
+        assert_eq!(share(10, Duration::from_micros(10)), 2);
+        assert_eq!(share(10, Duration::from_micros(11)), 1);
+        assert_eq!(share(10, Duration::from_millis(1)), 1);
+        assert_eq!(share(10, Duration::ZERO), LARGEST_SHARE);
+        assert_eq!(share(0, Duration::ZERO), 1);
+    }
+}
