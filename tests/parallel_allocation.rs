@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::{manual, us};
 use ecs::{
-    Changed, Claim, Commands, Component, Entity, EventWriter, Events, Matches, Own, Res, ResMut,
-    Storage, Value, With, Workers, json, parallel, system,
+    Changed, Claim, Commands, Component, Entity, EventWriter, Events, Matches, Own, Policy, Res,
+    ResMut, Storage, Value, With, Workers, json, parallel, system,
 };
 
 struct Counting;
@@ -93,6 +93,11 @@ fn add_steady(claim: &mut Claim, n: usize) {
     let tired = |mut all: Matches<'_, &mut Velocity, With<Poison>>| {
         all.for_each(|velocity| velocity.0 *= 0.5);
     };
+    // Among the first of the pass, wherever it stands.
+    let poll = parallel(format!("poll{n}"), |_: Own<'_>| {});
+    claim
+        .add_system(poll.every_pass().policy(Policy::Independent))
+        .unwrap();
     claim
         .add_system(parallel(format!("movement{n}"), movement).every_pass())
         .unwrap();

@@ -269,6 +269,7 @@ fn of_those_handed_over_together_none_begins_after_a_failure() {
         let mut claim = owned.claim().unwrap();
         claim.set_workers(&Workers::new(workers).unwrap());
         claim.context().set_worth_waking(Duration::ZERO);
+        claim.context().set_timed(true);
         for number in 0..COUNT {
             let (runs, failing) = (Arc::clone(&runs), Arc::clone(&failing));
             let update = move || -> SystemResult {
@@ -295,6 +296,14 @@ fn of_those_handed_over_together_none_begins_after_a_failure() {
                 // spec: PAR-10
                 assert_eq!(of(number as usize + 1), pass - 1);
             }
+            // Only updates that took place are measured.
+            let measured = owned.run_statistics();
+            assert!(
+                measured
+                    .iter()
+                    .map(|(_, of)| of.runs)
+                    .eq((0..COUNT).map(|place| u64::from(of(place))))
+            );
             // Whoever has not begun is still due, and nobody else is.
             failing.store(u32::MAX, Ordering::Relaxed);
             owned.update().unwrap();

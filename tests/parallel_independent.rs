@@ -110,6 +110,39 @@ fn one_that_gets_or_loses_a_timer_is_updated_once_in_each_pass() {
 }
 
 #[test]
+fn one_that_stands_last_and_gets_or_loses_a_timer_is_updated_once_in_each_pass() {
+    for workers in [0, 2] {
+        for policy in [Policy::Sequential, Policy::Independent] {
+            let stage = stage(workers);
+            let names = ["a", "b"];
+            for name in names {
+                let trace = stage.trace.clone();
+                let noting = parallel(name, move |_: Own<'_>| trace.add(name));
+                let mut claim = stage.owned.claim().unwrap();
+                claim
+                    .add_system(noting.every_pass().policy(policy))
+                    .unwrap();
+            }
+            let timer = || Timer::every("t", Duration::from_hours(1), |_| Ok(()));
+            let mut both = || {
+                stage.owned.update().unwrap();
+                let mut updated = stage.trace.take();
+                updated.sort();
+                // spec: PAR-03, PAR-06
+                assert_eq!(updated, names);
+            };
+            both();
+            let mut claim = stage.owned.claim().unwrap();
+            claim.context().add_timer("b", timer()).unwrap();
+            drop(claim);
+            both();
+            stage.owned.claim().unwrap().context().clear_timer("b", "t");
+            both();
+        }
+    }
+}
+
+#[test]
 fn one_that_changes_itself_while_it_runs_is_updated_once() {
     for workers in [0, 2] {
         let stage = stage(workers);

@@ -154,6 +154,32 @@ mod tests {
     }
 
     #[test]
+    fn every_change_makes_another_version() {
+        let mut order = Order::default();
+        let mut seen = vec![order.version()];
+        let changes: [fn(&mut Order); 6] = [
+            |order| _ = order.push(3),
+            |order| _ = order.push(4),
+            |order| order.replace(0, 5),
+            |order| order.remove(1),
+            |order| order.settle(|_, _| {}),
+            |order| order.rearrange([7, 8].into_iter()),
+        ];
+        for change in changes {
+            change(&mut order);
+            assert!(!seen.contains(&order.version()));
+            seen.push(order.version());
+        }
+        order.settle(|_, _| {});
+        assert_eq!(seen.last(), Some(&order.version()), "nothing has changed");
+        assert!(!order.has_tombstones());
+        order.remove(0);
+        assert!(order.has_tombstones());
+        order.settle(|_, _| {});
+        assert!(!order.has_tombstones());
+    }
+
+    #[test]
     fn tombstones_wait_until_they_are_more_than_the_rest() {
         let mut order = Order::default();
         for slot in 0..4 {
