@@ -336,14 +336,6 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // The error in it is a user's value.
-        let failure = self.life.get_mut().failure.take();
-        let _ = user::release(failure);
-    }
-}
-
 fn caller() -> Caller {
     if user::is_inside() {
         Caller::ContainerCode
