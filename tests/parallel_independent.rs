@@ -124,7 +124,7 @@ fn one_that_stands_last_and_gets_or_loses_a_timer_is_updated_once_in_each_pass()
                     .unwrap();
             }
             let timer = || Timer::every("t", Duration::from_hours(1), |_| Ok(()));
-            let mut both = || {
+            let both = || {
                 stage.owned.update().unwrap();
                 let mut updated = stage.trace.take();
                 updated.sort();
