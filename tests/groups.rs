@@ -120,6 +120,15 @@ fn what_is_there_already_counts<const S: bool>() {
     let speeds = world.register_group::<Speed<false>>("speeds").unwrap();
     // spec: GRP-01
     assert_eq!(speeds.len(&world).unwrap(), 151);
+    // And so does one that names the kinds the other way round.
+    let turned = world
+        .register_group::<(Speed<false>, Health<S>)>("turned")
+        .unwrap();
+    // spec: GRP-01
+    assert_eq!(
+        set(turned.members(&world).unwrap()),
+        set(balls.members(&world).unwrap())
+    );
 }
 
 fn a_reused_slot_brings_nothing_along<const S: bool>() {

@@ -303,6 +303,27 @@ mod tests {
     }
 
     #[test]
+    fn where_few_slots_are_left_those_lent_together_share_the_free_ones() {
+        let mut entities = Entities::new();
+        entities.set_limit(21);
+        let ids: Vec<Entity> = (0..21).map(|_| issue(&mut entities)).collect();
+        for entity in &ids {
+            entities.release(entity.index());
+        }
+        let mut reserves = [Reserve::default(), Reserve::default()];
+        for (turn, reserve) in (0..).zip(&mut reserves) {
+            entities.lend(reserve, turn, 2);
+        }
+        let [first, second] = &mut reserves;
+        let mut taken: Vec<Entity> = (0..11).map(|_| first.take()).collect();
+        taken.extend((0..10).map(|_| second.take()));
+        assert!(taken.iter().all(|entity| entities.is_reserved(*entity)));
+        for beyond in [first.take(), second.take()] {
+            assert!(!entities.is_reserved(beyond));
+        }
+    }
+
+    #[test]
     fn one_that_was_never_filled_gives_ids_that_are_nobodys() {
         let mut entities = Entities::new();
         let mut reserve = Reserve::default();
