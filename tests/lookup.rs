@@ -2,7 +2,9 @@
 
 mod kinds;
 
-use ecs::{Component, Data, Entity, Storage, World, json};
+use std::sync::OnceLock;
+
+use ecs::{Component, Data, Entity, Storage, Value, World, json};
 use kinds::{Coin, Health, Held, Ledger, Note, Speed, for_both_storages};
 
 for_both_storages! {
@@ -352,4 +354,58 @@ fn data_has_a_name_of_its_own() {
         world.get_named::<Data>(id, "Data"),
         Some(&Data(json!({ "x": 1 })))
     );
+}
+
+/// One of many sparse kinds.
+#[derive(Debug, PartialEq)]
+struct Mark<const N: usize>(usize);
+
+impl<const N: usize> Component for Mark<N> {
+    fn type_name() -> &'static str {
+        static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+        &NAMES.get_or_init(|| (0..MARKS).map(|n| format!("mark {n}")).collect())[N]
+    }
+
+    fn export(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn storage() -> Storage {
+        Storage::Sparse
+    }
+}
+
+const MARKS: usize = 48;
+
+/// More kinds than a note of the last one can tell apart.
+#[test]
+fn many_sparse_kinds_are_told_apart_in_any_order() {
+    macro_rules! each {
+        ($call:ident $world:expr, $entity:expr) => {
+            each!(@ $call $world, $entity; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
+                24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47)
+        };
+        (@ $call:ident $world:expr, $entity:expr; $($n:literal)*) => {$( $call::<$n>($world, $entity); )*};
+    }
+    fn insert<const N: usize>(world: &mut World, entity: Entity) {
+        world.insert(entity, Mark::<N>(N)).unwrap();
+    }
+    fn look<const N: usize>(world: &mut World, entity: Entity) {
+        // spec: LOOK-01
+        assert_eq!(world.get::<Mark<N>>(entity), Some(&Mark(N)));
+        assert_eq!(world.get_mut::<Mark<N>>(entity).map(|mark| mark.0), Some(N));
+        assert!(world.has::<Mark<N>>(entity));
+    }
+    fn take<const N: usize>(world: &mut World, entity: Entity) {
+        // spec: LOOK-01
+        assert_eq!(world.remove::<Mark<N>>(entity), Some(Mark(N)));
+        assert_eq!(world.get::<Mark<N>>(entity), None);
+    }
+    let mut world = World::new();
+    let entity = world.spawn(());
+    each!(insert &mut world, entity);
+    each!(look &mut world, entity);
+    each!(insert &mut world, entity);
+    each!(look &mut world, entity);
+    each!(take &mut world, entity);
 }
