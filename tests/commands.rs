@@ -1,5 +1,7 @@
 //! Commands: structural change that is queued and applied later, on a world by itself.
 
+use std::hash::{BuildHasher, RandomState};
+
 use ecs::{
     CommandErrorKind, CommandErrors, Commands, Component, ComponentRef, Data, Entity, Named,
     Storage, TypeName, Value, World, json,
@@ -141,6 +143,44 @@ fn a_spawn_under_a_handle_is_refused_when_it_is_taken() {
         text.starts_with("ecs::World::apply_commands(): command spawn_named of ") && own == "door",
         "{text}"
     );
+}
+
+#[test]
+fn contents_tell_what_is_there_now_and_not_what_waits() {
+    let mut world = World::new();
+    let entity = world.spawn_named("door", A(1)).unwrap();
+    let gone = world.spawn(A(2));
+    world.despawn(gone);
+    let (mut contents, mut commands) = world.split();
+    assert!(commands.is_empty());
+    commands.despawn(entity);
+    let waits = commands.spawn(A(3));
+    assert!(!commands.is_empty());
+    // spec: CMD-03
+    assert!(contents.contains(entity) && contents.contains("door"));
+    assert!(!contents.contains(gone) && !contents.contains(waits) && !contents.contains("gate"));
+    assert_eq!(contents.find("door"), Some(entity));
+    assert_eq!(contents.find("gate"), None);
+    assert!(contents.has::<A>(entity) && contents.has::<A>("door"));
+    assert!(!contents.has::<B>(entity) && !contents.has::<A>(waits));
+    contents.get_mut::<A>("door").unwrap().0 += 10;
+    assert_eq!(contents.get_mut::<A>(gone), None);
+    assert_eq!(contents.get::<A>(entity), Some(&A(11)));
+    world.apply_commands().unwrap();
+    assert!(!world.contains(entity));
+    assert_eq!(value_of(&world, waits), Some(3));
+}
+
+#[test]
+fn references_to_components_are_alike_where_their_entities_are() {
+    let mut world = World::new();
+    let ids = [world.spawn(A(1)), world.spawn(A(1))];
+    let [one, other] = ids.map(|id| world.component_ref::<A>(id).unwrap());
+    assert_eq!(one, world.component_ref::<A>(ids[0]).unwrap());
+    assert_ne!(one, other);
+    let build = RandomState::new();
+    assert_eq!(build.hash_one(one), build.hash_one(ids[0]));
+    assert_ne!(build.hash_one(one), build.hash_one(other));
 }
 
 #[test]
