@@ -228,6 +228,30 @@ fn what_a_parallel_system_queued_before_it_failed_is_applied() {
 }
 
 #[test]
+fn a_command_that_fails_names_a_typed_system_that_runs_alone() {
+    let (_owned, mut claim) = staged(None);
+    let gone = claim.world().spawn(());
+    claim.world().despawn(gone);
+    for name in ["first", "second"] {
+        let other = |mut commands: Commands<'_>| note(&mut commands, 1);
+        claim
+            .add_system(parallel(name, other).every_pass())
+            .unwrap();
+    }
+    let bad = move |mut commands: Commands<'_>| commands.strict().insert(gone, A(1));
+    // Who has a timer runs alone.
+    let bad = parallel("bad", bad).timer_every("t", Duration::from_hours(1), |_, _| Ok(()));
+    claim.add_system(bad.every_pass()).unwrap();
+    let error = claim.update().unwrap_err();
+    let failure = error.failure().unwrap();
+    // spec: CMD-04, CMD-07
+    assert_eq!(
+        (failure.handle(), failure.phase()),
+        ("bad", &Phase::Command)
+    );
+}
+
+#[test]
 fn a_command_that_fails_is_a_failure_of_the_parallel_system_that_queued_it() {
     for workers in [None, Some(2)] {
         let (owned, mut claim) = staged(workers);
