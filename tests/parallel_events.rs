@@ -4,8 +4,10 @@ mod common;
 
 use std::time::Duration;
 
-use common::manual;
-use ecs::{EventWriter, Events, Own, OwnedContainer, Res, ResMut, Workers, parallel, system};
+use common::{Trace, manual};
+use ecs::{
+    EventWriter, Events, Own, OwnedContainer, Res, ResMut, Workers, World, parallel, system,
+};
 
 struct Sent(u32);
 
@@ -147,5 +149,35 @@ fn a_typed_system_reads_each_event_once_whenever_it_is_due() {
         assert_eq!(*all, expected);
         assert!(all.len() > 50);
         assert_eq!(claim.world().resource::<u32>(), Some(&60));
+    }
+}
+
+#[test]
+fn a_typed_system_reads_the_events_of_a_world_that_takes_the_others_place() {
+    for workers in [0, 2] {
+        let (owned, _) = manual("main");
+        let heard = Trace::default();
+        let mut claim = owned.claim().unwrap();
+        claim.set_workers(&Workers::new(workers).unwrap());
+        claim.context().set_worth_waking(Duration::ZERO);
+        let noted = heard.clone();
+        let reader = parallel("reader", move |mut events: Events<'_, Sent>| {
+            for sent in events.read() {
+                noted.add(sent.0.to_string());
+            }
+        });
+        claim.add_system(reader.every_pass()).unwrap();
+        let other = parallel("other", |_: Events<'_, Sent>| {});
+        claim.add_system(other.every_pass()).unwrap();
+        claim.update().unwrap();
+        owned.send_event(Sent(1));
+        claim.update().unwrap();
+        *claim.world() = World::new();
+        claim.update().unwrap();
+        owned.send_event(Sent(2));
+        claim.update().unwrap();
+        claim.update().unwrap();
+        // spec: EVT-01, EVT-03
+        assert_eq!(heard.line(), "1 2", "{workers} workers");
     }
 }
