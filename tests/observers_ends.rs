@@ -174,6 +174,30 @@ fn the_limits_can_be_set() {
 }
 
 #[test]
+fn as_many_changes_as_allowed_may_be_caused() {
+    let mut world = World::new();
+    world
+        .observe::<Health<false>>(On::Added, |world, entity, commands| {
+            let left = world.get::<Health<false>>(entity).unwrap().0;
+            if left > 0 {
+                commands.spawn(Health::<false>(left - 1));
+            }
+            Ok(())
+        })
+        .unwrap();
+    world.set_observer_limits(ObserverLimits {
+        changes: 100,
+        rounds: 1_000,
+    });
+    world.spawn(Health::<false>(100));
+    // spec: EVT-08
+    assert!(world.run_observers().is_ok());
+    world.spawn(Health::<false>(101));
+    // spec: EVT-08
+    assert!(world.run_observers().is_err());
+}
+
+#[test]
 fn observers_that_multiply_end_in_an_error_before_the_memory_does() {
     let mut world = World::new();
     world
