@@ -217,6 +217,29 @@ fn only_observers_of_this_run_s_last_rounds_are_named() {
         // spec: EVT-08
         assert_eq!(named(&mut world), ["Health"]);
     }
+    // Of 64 rounds the last eight count.
+    for (calls, expected) in [(56, &["Health"][..]), (57, &["Health", "Weight"])] {
+        let mut world = World::new();
+        world
+            .observe::<Health<false>>(On::Added, |_, _, commands| {
+                commands.spawn(Health::<false>(1));
+                Ok(())
+            })
+            .unwrap();
+        let mut called = 0;
+        world
+            .observe::<Weight<false>>(On::Added, move |_, _, commands| {
+                called += 1;
+                if called < calls {
+                    commands.spawn(Weight::<false>(1));
+                }
+                Ok(())
+            })
+            .unwrap();
+        world.spawn((Health::<false>(1), Weight::<false>(1)));
+        // spec: EVT-08
+        assert_eq!(named(&mut world), expected);
+    }
 }
 
 #[test]
