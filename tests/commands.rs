@@ -1,5 +1,6 @@
 //! Commands: structural change that is queued and applied later, on a world by itself.
 
+use std::any::type_name;
 use std::hash::{BuildHasher, RandomState};
 
 use ecs::{
@@ -142,6 +143,42 @@ fn a_spawn_under_a_handle_is_refused_when_it_is_taken() {
     assert!(
         text.starts_with("ecs::World::apply_commands(): command spawn_named of ") && own == "door",
         "{text}"
+    );
+}
+
+#[test]
+fn a_failure_says_which_command_of_what_it_was() {
+    let mut world = World::with_slot_limit(1);
+    let gone = world.spawn(());
+    world.despawn(gone);
+    let mut commands = world.commands();
+    commands.spawn(A(1));
+    commands.spawn(A(2));
+    commands.spawn_named("door", (A(3), B(3)));
+    commands.strict().despawn(gone);
+    commands.strict().insert(gone, B(4));
+    commands.strict().remove::<C>(gone);
+    let errors = world.apply_commands().unwrap_err();
+    let failed: Vec<_> = errors
+        .iter()
+        .map(|error| (error.command, error.type_name))
+        .collect();
+    let [a, ab, b, c] = [
+        type_name::<A>(),
+        type_name::<(A, B)>(),
+        type_name::<B>(),
+        type_name::<C>(),
+    ];
+    // spec: CMD-04
+    assert_eq!(
+        failed,
+        [
+            ("spawn", a),
+            ("spawn_named", ab),
+            ("despawn", "an entity"),
+            ("insert", b),
+            ("remove", c)
+        ]
     );
 }
 
