@@ -1,6 +1,6 @@
 //! Commands: structural change that is queued and applied later, on a world by itself.
 
-use std::any::type_name;
+use std::any::{type_name, type_name_of_val};
 use std::hash::{BuildHasher, RandomState};
 
 use ecs::{
@@ -158,6 +158,7 @@ fn a_failure_says_which_command_of_what_it_was() {
     commands.strict().despawn(gone);
     commands.strict().insert(gone, B(4));
     commands.strict().remove::<C>(gone);
+    commands.queue(fails_on_purpose);
     let errors = world.apply_commands().unwrap_err();
     let failed: Vec<_> = errors
         .iter()
@@ -177,9 +178,14 @@ fn a_failure_says_which_command_of_what_it_was() {
             ("spawn_named", ab),
             ("despawn", "an entity"),
             ("insert", b),
-            ("remove", c)
+            ("remove", c),
+            ("queue", type_name_of_val(&fails_on_purpose))
         ]
     );
+}
+
+fn fails_on_purpose(_: &mut World) {
+    panic!("on purpose");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Commands that fail in mid-flush: the rest is applied, the world is whole, and nothing is dropped twice or leaked.
 
+use std::any::type_name;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -194,17 +195,20 @@ fn drops_that_panic_are_errors_of_their_commands() {
     commands.remove_resource::<Item>();
     let last = commands.spawn(A(ledger.item()));
     let errors = quietly(|| world.apply_commands()).unwrap_err();
-    let names: Vec<_> = errors.iter().map(|error| error.command).collect();
+    let names: Vec<_> = errors
+        .iter()
+        .map(|error| (error.command, error.type_name))
+        .collect();
     // spec: CMD-07
     assert_eq!(
         names,
         [
-            "insert",
-            "remove",
-            "despawn",
-            "insert",
-            "insert_resource",
-            "remove_resource"
+            ("insert", type_name::<A>()),
+            ("remove", type_name::<B>()),
+            ("despawn", "an entity"),
+            ("insert", type_name::<(A, B)>()),
+            ("insert_resource", type_name::<Item>()),
+            ("remove_resource", type_name::<Item>())
         ]
     );
     let text = "panicked: a drop fails".to_owned();
@@ -230,9 +234,11 @@ fn what_is_never_applied_is_dropped_once() {
     assert_eq!(ledger.alive(), 0);
 
     let mut world = World::new();
+    let entity = world.spawn(());
     for _ in 0..3 {
         let mut commands = world.commands();
         commands.spawn((A(ledger.bomb()), B(ledger.bomb())));
+        commands.insert(entity, (A(ledger.bomb()), B(ledger.bomb())));
         let captured = ledger.bomb();
         commands.queue(move |_| drop(captured));
         commands.insert_resource(ledger.bomb());
