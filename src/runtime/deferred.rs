@@ -8,13 +8,31 @@ use super::context::Context;
 use super::error::{Failure, Phase};
 use super::system::SystemResult;
 use super::unit;
+use crate::base::BoxError;
 use crate::base::lock::{Arc, AtomicBool, Condvar, Mutex, Ordering};
-use crate::base::{BoxError, user};
+use crate::base::user::{self, Mark};
 
 /// A function that waits for the next pass.
-pub(crate) struct Deferred {
-    function: Box<dyn FnOnce(&mut Context<'_>) -> SystemResult + Send>,
-    type_name: &'static str,
+pub(crate) struct Deferred(Box<dyn Function>);
+
+/// A function whose type is forgotten; how it is called is not.
+trait Function: Send {
+    fn run(self: Box<Self>, cx: &mut Context<'_>, mark: &Mark) -> Result<(), Failure>;
+}
+
+impl<F: FnOnce(&mut Context<'_>) -> SystemResult + Send> Function for F {
+    fn run(self: Box<Self>, cx: &mut Context<'_>, mark: &Mark) -> Result<(), Failure> {
+        unit::call_under(mark, || self(cx)).map_err(|error| failed(cx, type_name::<F>(), error))
+    }
+}
+
+/// A failure is logged with the container's handle.
+#[cold]
+fn failed(cx: &Context<'_>, type_name: &'static str, error: BoxError) -> Failure {
+    let failure = Failure::new(&cx.shared.handle, type_name, Phase::Deferred, error);
+    let logger = cx.shared.logger.with_prefix(cx.shared.handle.clone());
+    unit::log_failure(&logger, &failure);
+    failure
 }
 
 impl Deferred {
@@ -22,24 +40,12 @@ impl Deferred {
     where
         F: FnOnce(&mut Context<'_>) -> SystemResult + Send + 'static,
     {
-        Self {
-            function: Box::new(function),
-            type_name: type_name::<F>(),
-        }
+        Self(Box::new(function))
     }
 
-    /// Runs it. A failure is logged with the container's handle.
-    pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<(), Failure> {
-        let Self {
-            function,
-            type_name,
-        } = self;
-        unit::call(|| function(cx)).map_err(|error| {
-            let failure = Failure::new(&cx.shared.handle, type_name, Phase::Deferred, error);
-            let logger = cx.shared.logger.with_prefix(cx.shared.handle.clone());
-            unit::log_failure(&logger, &failure);
-            failure
-        })
+    /// Runs it, under a mark that the caller holds over all of them.
+    pub(crate) fn run(self, cx: &mut Context<'_>, mark: &Mark) -> Result<(), Failure> {
+        self.0.run(cx, mark)
     }
 
     /// Drops it unrun, with what it captured.

@@ -100,13 +100,14 @@ impl Body {
         let mut batch = std::mem::take(&mut self.rest.batch);
         shared.deferred.take_into(&mut batch);
         let mut outcome = Ok(());
+        let mark = Mark::enter();
         for function in batch.drain(..) {
             if self.is_stopping(shared) {
                 function.discard();
                 continue;
             }
             let mut cx = self.context(shared);
-            if let Err(failure) = function.run(&mut cx)
+            if let Err(failure) = function.run(&mut cx, &mark)
                 && outcome.is_ok()
             {
                 outcome = Err(failure);
