@@ -1,9 +1,10 @@
-//! Events, sent and read or heard at once.
+//! Events, sent and read or heard at once, and observers.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bevy_ecs::event::Event;
+use bevy_ecs::lifecycle::Add;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::observer::On;
 use bevy_ecs::world::World as BevyWorld;
@@ -37,19 +38,29 @@ fn sum<'a>(hits: impl Iterator<Item = &'a Hit>) -> u64 {
     hits.map(|hit| hit.target * hit.points).sum()
 }
 
-/// By hand a vector that is filled and read; in the engines what a reader has not read yet. One after the other, or all
-/// at once.
-fn sent_and_read(count: usize, singly: bool) -> Sides {
+/// How events are sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// All at once.
+    InABatch,
+    /// One after the other, to what holds their list: a writer of ours, the messages of `bevy_ecs`.
+    Singly,
+    /// One after the other, to a world that looks for their list.
+    ToTheWorld,
+}
+
+/// By hand a vector that is filled and read; in the engines what a reader has not read yet.
+fn sent_and_read(count: usize, how: How) -> Sides {
     Sides::default()
         .with(Engine::Hand, {
             let mut list = Vec::new();
             move |clock: &mut Clock| {
                 clock.time(|| {
                     list.clear();
-                    if singly {
-                        hits(count).for_each(|hit| black_box(&mut list).push(hit));
-                    } else {
+                    if how == How::InABatch {
                         list.extend(hits(count));
+                    } else {
+                        hits(count).for_each(|hit| black_box(&mut list).push(hit));
                     }
                     sum(black_box(&list).iter())
                 })
@@ -60,10 +71,13 @@ fn sent_and_read(count: usize, singly: bool) -> Sides {
             let mut reader = world.event_reader::<Hit>();
             move |clock: &mut Clock| {
                 clock.time(|| {
-                    if singly {
-                        hits(count).for_each(|hit| world.send_event(hit));
-                    } else {
-                        world.send_events(hits(count));
+                    match how {
+                        How::InABatch => world.send_events(hits(count)),
+                        How::Singly => {
+                            let mut writer = world.event_writer();
+                            hits(count).for_each(|hit| writer.send(hit));
+                        }
+                        How::ToTheWorld => hits(count).for_each(|hit| world.send_event(hit)),
                     }
                     world.deliver_events();
                     sum(reader.read(&world).expect("it is of this world"))
@@ -71,32 +85,45 @@ fn sent_and_read(count: usize, singly: bool) -> Sides {
             }
         })
         .with(Engine::Bevy, {
-            let mut messages = Messages::<Hit>::default();
-            let mut cursor = messages.get_cursor();
+            let mut world = BevyWorld::new();
+            world.init_resource::<Messages<Hit>>();
+            let mut cursor = world.resource::<Messages<Hit>>().get_cursor();
             move |clock: &mut Clock| {
                 clock.time(|| {
-                    if singly {
+                    if how == How::ToTheWorld {
                         for hit in hits(count) {
-                            messages.write(hit);
+                            world.write_message(hit);
                         }
-                    } else {
-                        messages.write_batch(hits(count));
+                    }
+                    let messages = &mut *world.resource_mut::<Messages<Hit>>();
+                    match how {
+                        How::InABatch => {
+                            messages.write_batch(hits(count));
+                        }
+                        How::Singly => {
+                            for hit in hits(count) {
+                                messages.write(hit);
+                            }
+                        }
+                        How::ToTheWorld => {}
                     }
                     messages.update();
-                    sum(cursor.read(&messages))
+                    sum(cursor.read(messages))
                 })
             }
         })
 }
 
+fn add(sum: &AtomicU64, points: u64) {
+    sum.store(sum.load(Ordering::Relaxed) + points, Ordering::Relaxed);
+}
+
+fn taken(sum: &AtomicU64) -> u64 {
+    sum.swap(0, Ordering::Relaxed)
+}
+
 /// By hand a call through a box. Ours are delivered in a pass, to the listener of a system.
 fn heard(count: usize) -> Sides {
-    fn add(sum: &AtomicU64, points: u64) {
-        sum.store(sum.load(Ordering::Relaxed) + points, Ordering::Relaxed);
-    }
-    fn taken(sum: &AtomicU64) -> u64 {
-        sum.swap(0, Ordering::Relaxed)
-    }
     Sides::default()
         .with(Engine::Hand, {
             static SUM: AtomicU64 = AtomicU64::new(0);
@@ -157,13 +184,99 @@ fn heard(count: usize) -> Sides {
         })
 }
 
+/// Each of the entities gets a component that is observed. By hand it is put in its place, and a box is called. Ours are
+/// told of at the end, all the others at once. The components are taken away between the rounds.
+fn told(count: usize) -> Sides {
+    Sides::default()
+        .with(Engine::Hand, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let mut places: Vec<Option<A>> = vec![None; count];
+            let mut called: Box<dyn FnMut(usize)> = Box::new(|_| add(&SUM, POINTS));
+            move |clock: &mut Clock| {
+                clock.time(|| {
+                    for (number, place) in places.iter_mut().enumerate() {
+                        *place = Some(A(1.0));
+                        black_box(&mut called)(number);
+                    }
+                });
+                black_box(&mut places).fill(None);
+                taken(&SUM)
+            }
+        })
+        .with(Engine::Ours, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let mut world = OurWorld::new();
+            world
+                .observe::<A>(ecs::On::Added, |_, _, _| {
+                    add(&SUM, POINTS);
+                    Ok(())
+                })
+                .expect("it has a name");
+            let ids: Vec<_> = (0..count).map(|_| world.spawn(())).collect();
+            move |clock: &mut Clock| {
+                clock.time(|| {
+                    for id in &ids {
+                        world.insert(*id, A(1.0)).expect("it is alive");
+                    }
+                    world.run_observers().expect("nothing fails");
+                });
+                for id in &ids {
+                    world.remove::<A>(*id);
+                }
+                taken(&SUM)
+            }
+        })
+        .with(Engine::Bevy, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let mut world = BevyWorld::new();
+            world.add_observer(|_: On<'_, '_, Add<A>>| add(&SUM, POINTS));
+            let ids: Vec<_> = (0..count).map(|_| world.spawn_empty().id()).collect();
+            move |clock: &mut Clock| {
+                clock.time(|| {
+                    for id in &ids {
+                        world.entity_mut(*id).insert(A(1.0));
+                    }
+                });
+                for id in &ids {
+                    world.entity_mut(*id).remove::<A>();
+                }
+                taken(&SUM)
+            }
+        })
+        .with(Engine::Flecs, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let world = World::new();
+            world
+                .observer::<flecs::OnSet, &A>()
+                .each(|_| add(&SUM, POINTS));
+            let ids: Vec<_> = (0..count).map(|_| *world.entity().id()).collect();
+            move |clock: &mut Clock| {
+                clock.time(|| {
+                    for id in &ids {
+                        world.entity_from_id(*id).set(A(1.0));
+                    }
+                });
+                for id in &ids {
+                    world.entity_from_id(*id).remove(A::id());
+                }
+                taken(&SUM)
+            }
+        })
+}
+
 pub(crate) fn run(bench: &mut Bench) {
     for &(count, size) in bench.sizes(&[(1_000, "1k"), (10_000, "10k"), (100_000, "100k")]) {
-        for (how, singly) in [("in a batch", false), ("singly", true)] {
-            let name = format!("events {size}, sent {how} and read");
-            bench.row(&name, count, || sent_and_read(count, singly));
+        for (words, how) in [
+            ("in a batch", How::InABatch),
+            ("singly", How::Singly),
+            ("singly to the world", How::ToTheWorld),
+        ] {
+            let name = format!("events {size}, sent {words} and read");
+            bench.row(&name, count, || sent_and_read(count, how));
         }
         let name = format!("events {size}, sent singly and heard");
         bench.row(&name, count, || heard(count));
+        let name = format!("observers {size}, told of a component each");
+        bench.row(&name, count, || told(count));
     }
 }
