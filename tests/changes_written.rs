@@ -4,7 +4,7 @@ mod kinds;
 
 use std::collections::BTreeSet;
 
-use ecs::{Changed, Entity, Mut, World};
+use ecs::{Changed, Entity, Mut, Prepared, World};
 use kinds::readers::{changed, see, set, spawn};
 use kinds::{Health, Speed, Weight, for_both_storages};
 
@@ -15,6 +15,7 @@ for_both_storages! {
     mut_counts_what_is_written
     own_writes_are_no_news
     optional_terms_write_what_they_yield
+    who_comes_first_sees_who_is_spawned_then
 }
 
 fn a_loop_left_early_has_written_what_it_was_given<const S: bool>() {
@@ -265,4 +266,33 @@ fn optional_terms_write_what_they_yield<const S: bool>() {
     }
     // spec: LOOK-09
     assert_eq!(see(&mut reader, &mut world), with(6));
+}
+
+/// The same bundle again and again, while its kinds get readers one by one.
+fn who_comes_first_sees_who_is_spawned_then<const S: bool>() {
+    let mut world = World::new();
+    let some = |world: &mut World| -> BTreeSet<u32> {
+        let bundle = |n| (Speed::<false>(n), Health::<S>(n), Weight::<false>(n));
+        let ids: Vec<Entity> = (0..70).map(|n| world.spawn(bundle(n))).collect();
+        set(&ids)
+    };
+    let mut all = some(&mut world);
+    let mut healths = changed::<S>(&mut world);
+    let second = some(&mut world);
+    all.extend(&second);
+    // spec: LOOK-09
+    assert_eq!(see(&mut healths, &mut world), all);
+    let third = some(&mut world);
+    let mut speeds: Prepared<Entity, Changed<Speed<false>>> = world.prepare_filtered().unwrap();
+    let fourth = some(&mut world);
+    all.extend(third.iter().chain(&fourth));
+    // spec: LOOK-09
+    assert_eq!(see(&mut speeds, &mut world), all);
+    // spec: LOOK-09
+    assert_eq!(see(&mut healths, &mut world), &third | &fourth);
+    let fifth = some(&mut world);
+    // spec: LOOK-09
+    assert_eq!(see(&mut speeds, &mut world), fifth);
+    // spec: LOOK-09
+    assert_eq!(see(&mut healths, &mut world), fifth);
 }

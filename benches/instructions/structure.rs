@@ -12,6 +12,8 @@ use super::{Path, measured, path};
 pub(super) const PATHS: &[Path] = &[
     path("spawn_1", 1_000, spawn_1),
     path("spawn_8", 1_000, spawn_8),
+    path("spawn_16", 1_000, spawn_16),
+    path("spawn_8_between_queries", 1_000, spawn_8_between_queries),
     path("spawn_batch_4", 10_000, spawn_batch_4),
     path("spawn_columns_2", 10_000, spawn_columns_2),
     path("despawn_2", 1_000, despawn_2),
@@ -51,7 +53,9 @@ macro_rules! numbers {
 }
 
 numbers! {
-    A Table; B Table; C Table; D Table; E Table; F Table; G Table; H Table; Loose Sparse;
+    A Table; B Table; C Table; D Table; E Table; F Table; G Table; H Table;
+    I Table; J Table; K Table; L Table; M Table; N Table; O Table; P Table;
+    Loose Sparse;
 }
 
 pub(super) fn number(at: usize) -> f32 {
@@ -74,6 +78,31 @@ fn spawn_8(items: usize) {
     let mut world = World::new();
     world.spawn(eight(0));
     measured(|| (0..items).for_each(|at| _ = black_box(world.spawn(eight(at)))));
+    assert_eq!(world.len(), items + 1);
+}
+
+fn spawn_16(items: usize) {
+    type Rest = (I, J, K, L, M, N, O, P);
+    let rest = |x| -> Rest { (I(x), J(x), K(x), L(x), M(x), N(x), O(x), P(x)) };
+    let mut world = World::new();
+    world.spawn((eight(0), rest(0.0)));
+    measured(|| {
+        (0..items).for_each(|at| _ = black_box(world.spawn((eight(at), rest(number(at))))));
+    });
+    assert_eq!(world.len(), items + 1);
+}
+
+/// A query runs before each.
+fn spawn_8_between_queries(items: usize) {
+    let mut world = World::new();
+    world.spawn(eight(0));
+    let mut query = world.prepare::<&mut H>().unwrap();
+    measured(|| {
+        (0..items).for_each(|at| {
+            black_box(world.spawn(eight(at)));
+            query.iter(&mut world).unwrap().next().unwrap().0 += 1.0;
+        });
+    });
     assert_eq!(world.len(), items + 1);
 }
 

@@ -6,9 +6,10 @@
 
 use std::any::TypeId;
 
-use super::column::Column;
+use super::column::{Column, Columns};
 use super::component::Component;
 use super::kinds::{KindId, Kinds};
+use crate::base::caught::FirstPanic;
 
 /// A type name prepared for comparison: up to 16 bytes are decided by two words, without a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl NameKey {
 #[doc(hidden)]
 pub struct Archetype {
     ids: Vec<u32>,
-    columns: Vec<Column>,
+    columns: Columns,
     /// By column: the type id that `get::<T>` looks for.
     scan: Box<[TypeId]>,
     names: Box<[NameKey]>,
@@ -61,10 +62,12 @@ impl Archetype {
     pub(super) fn new(sorted: &[KindId], kinds: &Kinds) -> Self {
         Self {
             ids: Vec::new(),
-            columns: sorted
-                .iter()
-                .map(|id| Column::new(*id, kinds.get(*id)))
-                .collect(),
+            columns: Columns::new(
+                sorted
+                    .iter()
+                    .map(|id| Column::new(*id, kinds.get(*id)))
+                    .collect(),
+            ),
             scan: sorted.iter().map(|id| kinds.get(*id).scan_key()).collect(),
             names: sorted
                 .iter()
@@ -86,27 +89,36 @@ impl Archetype {
 
     #[inline]
     pub(crate) fn columns(&self) -> &[Column] {
-        &self.columns
+        self.columns.shared()
     }
 
     #[inline]
     pub(crate) fn columns_mut(&mut self) -> &mut [Column] {
-        &mut self.columns
+        self.columns.lend()
     }
 
     /// Ids and columns at once, for a query.
     #[inline]
     pub(crate) fn parts_mut(&mut self) -> (&[u32], &mut [Column]) {
-        (&self.ids, &mut self.columns)
+        (&self.ids, self.columns.lend())
     }
 
     #[inline]
     pub(super) fn ids_and_columns_mut(&mut self) -> (&mut Vec<u32>, &mut [Column]) {
-        (&mut self.ids, &mut self.columns)
+        (&mut self.ids, self.columns.lend())
+    }
+
+    /// Appends an id; whoever does so brings the columns into step.
+    #[inline]
+    pub(super) fn push_id(&mut self, index: u32) -> &mut Columns {
+        self.ids.push(index);
+        &mut self.columns
     }
 
     pub(crate) fn position(&self, kind: KindId) -> Option<usize> {
-        self.columns.iter().position(|column| column.kind() == kind)
+        self.columns()
+            .iter()
+            .position(|column| column.kind() == kind)
     }
 
     /// The column of `T` under its own name.
@@ -135,7 +147,13 @@ impl Archetype {
     }
 
     fn is_named(&self, at: usize, name: &str, kinds: &Kinds) -> bool {
-        *kinds.get(self.columns[at].kind()).name == *name
+        *kinds.get(self.columns()[at].kind()).name == *name
+    }
+
+    /// Drops a row's components.
+    #[inline]
+    pub(super) fn drop_row(&mut self, row: usize, panics: &mut FirstPanic) {
+        self.columns.drop_row(row, panics);
     }
 
     /// Takes a row's id out, the last row fills the gap; gives the index of the entity that moved.
@@ -164,8 +182,8 @@ impl Archetype {
         moves: &[u16],
         mut left: impl FnMut(&mut Column, usize),
     ) {
-        let targets = to.columns.as_mut_slice();
-        for (column, &target) in self.columns.iter_mut().zip(moves) {
+        let targets = to.columns.lend();
+        for (column, &target) in self.columns.lend().iter_mut().zip(moves) {
             match targets.get_mut(target as usize) {
                 Some(target) => column.move_row(row, target),
                 None => left(column, row),
@@ -176,8 +194,8 @@ impl Archetype {
     /// Moves what is left of a row whose column `at` was taken; the other columns are those of `to`, in order.
     #[inline]
     pub(super) fn move_others(&mut self, to: &mut Self, row: usize, at: usize) {
-        let columns = self.columns.as_mut_slice();
-        for (number, target) in to.columns.iter_mut().enumerate() {
+        let columns = self.columns.lend();
+        for (number, target) in to.columns.lend().iter_mut().enumerate() {
             if let Some(column) = columns.get_mut(number + usize::from(number >= at)) {
                 column.move_row(row, target);
             }
@@ -185,26 +203,27 @@ impl Archetype {
     }
 
     pub(super) fn kinds(&self) -> impl Iterator<Item = KindId> + '_ {
-        self.columns.iter().map(Column::kind)
+        self.columns().iter().map(Column::kind)
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
         self.ids.reserve(additional);
-        for column in &mut self.columns {
+        for column in self.columns.lend() {
             column.reserve(additional);
         }
     }
 
     pub(super) fn shrink(&mut self) {
         self.ids.shrink_to_fit();
-        for column in &mut self.columns {
+        for column in self.columns.lend() {
             column.shrink();
         }
     }
 
     pub(crate) fn allocated(&self) -> usize {
         self.ids.capacity() * size_of::<u32>()
-            + self.columns.len() * size_of::<(Column, TypeId, NameKey)>()
-            + self.columns.iter().map(Column::allocated).sum::<usize>()
+            + self.columns.heads()
+            + self.columns().len() * size_of::<(TypeId, NameKey)>()
+            + self.columns().iter().map(Column::allocated).sum::<usize>()
     }
 }

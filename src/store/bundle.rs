@@ -3,10 +3,11 @@
     clippy::inline_always,
     reason = "else the row writer is built in memory for every entity: spawning takes half as many instructions again"
 )]
+// Not where nothing is optimised: there each call leaves a copy of the parts in the caller's frame.
 
 use smallvec::SmallVec;
 
-use super::column::Column;
+use super::column::{Column, Place, PlaceTaker, Room};
 use super::component::{Component, ComponentType, Named, Storage, TypeName};
 use super::sparse::SparseSet;
 use crate::base::caught::FirstPanic;
@@ -36,6 +37,10 @@ pub trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     type Columns<'a>;
 
+    /// Where the vectors of all parts are, to be kept from one spawn to the next.
+    #[doc(hidden)]
+    type Places<'b>: Send + Sync + 'b;
+
     #[doc(hidden)]
     fn parts(parts: &mut Parts);
 
@@ -48,6 +53,13 @@ pub trait Bundle: Send + Sync + Sized + 'static {
 
     #[doc(hidden)]
     fn push(self, columns: &mut Self::Columns<'_>);
+
+    #[doc(hidden)]
+    fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Self::Places<'b>>;
+
+    /// Appends the parts to their columns.
+    #[doc(hidden)]
+    fn append<'b>(self, places: &Self::Places<'b>, room: &mut Room<'_, 'b>);
 
     #[doc(hidden)]
     fn put(self, row: &mut RowWriter<'_>);
@@ -91,21 +103,26 @@ pub struct RowWriter<'a> {
 }
 
 impl RowWriter<'_> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put<T: Component>(&mut self, value: T) {
         let at = self.destinations[self.next] as usize;
         self.next += 1;
-        match (T::storage(), &mut self.replaced) {
-            (Storage::Table, None) => self.columns[at].push(value, self.now),
-            (Storage::Table, Some(panics)) => {
-                self.columns[at].put(self.row, value, self.now, panics);
-            }
-            (Storage::Sparse, replaced) => {
+        match T::storage() {
+            Storage::Table => self.put_in_column(at, value),
+            Storage::Sparse => {
                 let old = self.sparse[at].insert(self.id, self.archetype, value, self.now);
-                if let Some(panics) = replaced {
+                if let Some(panics) = &mut self.replaced {
                     panics.drop_value(old);
                 }
             }
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn put_in_column<T: Component>(&mut self, at: usize, value: T) {
+        match &mut self.replaced {
+            None => self.columns[at].push(value, self.now),
+            Some(panics) => self.columns[at].put(self.row, value, self.now, panics),
         }
     }
 }
@@ -139,6 +156,7 @@ impl<'a> ColumnTaker<'a> {
 
 impl<T: Component> Bundle for T {
     type Columns<'a> = &'a mut Vec<T>;
+    type Places<'b> = Place<'b, T>;
 
     fn parts(parts: &mut Parts) {
         parts.0.push(Part {
@@ -161,7 +179,17 @@ impl<T: Component> Bundle for T {
         columns.push(self);
     }
 
-    #[inline(always)]
+    #[inline]
+    fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Place<'b, T>> {
+        places.take()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn append<'b>(self, place: &Place<'b, T>, room: &mut Room<'_, 'b>) {
+        place.push(self, room);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self);
     }
@@ -173,6 +201,7 @@ impl<T: Component> Bundle for T {
 
 impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     type Columns<'a> = &'a mut Vec<T>;
+    type Places<'b> = Place<'b, T>;
 
     fn parts(parts: &mut Parts) {
         parts.0.push(Part {
@@ -195,7 +224,17 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
         columns.push(self.value);
     }
 
-    #[inline(always)]
+    #[inline]
+    fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Place<'b, T>> {
+        places.take()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn append<'b>(self, place: &Place<'b, T>, room: &mut Room<'_, 'b>) {
+        place.push(self.value, room);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(self, row: &mut RowWriter<'_>) {
         row.put(self.value);
     }
@@ -241,6 +280,7 @@ macro_rules! tuples {
     ($(($($part:ident $at:tt),*);)*) => {$(
         impl<$($part: Bundle),*> Bundle for ($($part,)*) {
             type Columns<'a> = ($($part::Columns<'a>,)*);
+            type Places<'b> = ($($part::Places<'b>,)*);
 
             #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn parts(parts: &mut Parts) {
@@ -263,7 +303,19 @@ macro_rules! tuples {
                 $(self.$at.push(&mut columns.$at);)*
             }
 
-            #[inline(always)]
+            #[inline]
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
+            fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Self::Places<'b>> {
+                Some(($($part::places(places)?,)*))
+            }
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            #[allow(unused_variables, reason = "the empty tuple has no parts")]
+            fn append<'b>(self, places: &Self::Places<'b>, room: &mut Room<'_, 'b>) {
+                $(self.$at.append(&places.$at, room);)*
+            }
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn put(self, row: &mut RowWriter<'_>) {
                 $(self.$at.put(row);)*

@@ -4,67 +4,114 @@
 //! asks for the vector and gets it by one comparison of type ids and a cast: a virtual call for every component
 //! would double the cost of spawning and of look-ups.
 //!
+//! One bundle after the other goes into the same columns. So where its parts belong is looked up once, as a [`Place`] for
+//! each, and kept until somebody else has the columns: a part is then pushed as onto a vector by hand.
+//!
 //! # Invariants of the unsafe code
 //! 1. `Erased::data` is a `Values<T>` with `T` the type whose id is `Erased::type_id`. Both are set in
 //!    [`Erased::new`] from one [`ComponentType`], which only `ComponentType::of::<T>` makes, and neither changes.
-//! 2. So after `self.type_id == TypeId::of::<T>()` the box's pointer is a valid, aligned `Values<T>`, borrowed as
+//!    `data` came from a box, is owned, and lies where it is until the `Erased` is dropped.
+//! 2. So after `self.type_id == TypeId::of::<T>()` the pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
+//! 3. [`Columns::round`] is a number that no other columns of the process have or had, or 0. It is 0 as soon as a column
+//!    was lent to be changed, for who has it might put another in its place, and stands again when each is seen to be the
+//!    same. So while it stands the columns are those they were when it was given. No two `Column`s have the same
+//!    `number`, and it stays with their values.
+//! 4. `Kept::places` are of the type `B::Places<'static>` with `B` the type whose id is `Kept::bundle`, unless
+//!    `Kept::round` is [`NO_ROUND`], which columns never have. All `Place`s in them were made in this round of the
+//!    columns: a `PlaceTaker` is the only one to make a `Place`, and the lifetime that both carry cannot be told from any
+//!    other by who implements `Bundle::places`, so that he can return only what this taker gave.
+//! 5. A `Room` is made only where the rounds are equal, and borrows the columns mutably: then all columns of the `Place`s
+//!    are there (3) and nobody else reaches them. `Open` holds both and gives them to `Bundle::append` alone, which
+//!    cannot tell their lifetime from any other either.
 #![allow(
     clippy::cast_ptr_alignment,
     reason = "the box is a `Values<T>`, as its type id says"
 )]
 #![allow(
     unsafe_code,
-    reason = "the keyed downcast, measured against `Any`: spawning 16 components 1.9 times faster"
+    reason = "the keyed downcast, measured against `Any`: spawning 16 components 1.9 times faster; the places that are kept, \
+              measured against looking them up: another 2 times"
 )]
 
-use std::any::TypeId;
-use std::mem::needs_drop;
+use std::any::{Any, TypeId};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::component::{Component, ComponentType};
+use super::bundle::Bundle;
+use super::component::{Component, ComponentType, Storage};
 use super::kinds::{Kind, KindId};
 use super::ticks::{Marks, Ticks};
+use super::values::{ErasedColumn, Values, wrong_column};
 use crate::base::caught::FirstPanic;
+
+/// The number of the next column, or round of columns.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A vector of components, and of what type they are.
 pub(super) struct Erased {
     type_id: TypeId,
-    data: Box<dyn ErasedColumn>,
+    data: NonNull<dyn ErasedColumn>,
+}
+
+// SAFETY: it owns what it points to (invariant 1), which is `Send`.
+unsafe impl Send for Erased {}
+// SAFETY: as above, and `Sync`.
+unsafe impl Sync for Erased {}
+
+impl Drop for Erased {
+    fn drop(&mut self) {
+        // SAFETY: invariant 1; nobody reaches it after this.
+        drop(unsafe { Box::from_raw(self.data.as_ptr()) });
+    }
 }
 
 impl Erased {
     fn new(ty: &ComponentType) -> Self {
         Self {
             type_id: ty.type_id,
-            data: (ty.new_column)(),
+            data: NonNull::from(Box::leak((ty.new_column)())),
         }
+    }
+
+    #[inline]
+    fn data(&self) -> &dyn ErasedColumn {
+        // SAFETY: invariant 1, borrowed as `self` is.
+        unsafe { self.data.as_ref() }
+    }
+
+    #[inline]
+    fn data_mut(&mut self) -> &mut dyn ErasedColumn {
+        // SAFETY: invariant 1, borrowed as `self` is.
+        unsafe { self.data.as_mut() }
+    }
+
+    #[inline]
+    fn typed<T: Component>(&self) -> Option<NonNull<Values<T>>> {
+        (self.type_id == TypeId::of::<T>()).then_some(self.data.cast())
     }
 
     #[inline]
     fn rows<T: Component>(&self) -> Option<&Vec<T>> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
-        }
-        let data: *const dyn ErasedColumn = &raw const *self.data;
+        let values = self.typed::<T>()?;
         // SAFETY: invariant 2.
-        Some(unsafe { &(*data.cast::<Values<T>>()).rows })
+        Some(unsafe { &values.as_ref().rows })
     }
 
     #[inline]
-    fn rows_mut<T: Component>(&mut self) -> Option<&mut Vec<T>> {
-        if self.type_id != TypeId::of::<T>() {
-            return None;
-        }
-        let data: *mut dyn ErasedColumn = &raw mut *self.data;
+    pub(super) fn rows_mut<T: Component>(&mut self) -> Option<&mut Vec<T>> {
+        let mut values = self.typed::<T>()?;
         // SAFETY: invariant 2.
-        Some(unsafe { &mut (*data.cast::<Values<T>>()).rows })
+        Some(unsafe { &mut values.as_mut().rows })
     }
 }
 
 /// The components of one kind in one archetype (or of a sparse kind in the world), row by row.
 pub(crate) struct Column {
     kind: KindId,
+    /// No other column of the process has or had it.
+    number: u64,
     values: Erased,
     ticks: Option<Box<Ticks>>,
 }
@@ -73,6 +120,7 @@ impl Column {
     pub(super) fn new(id: KindId, kind: &Kind) -> Self {
         Self {
             kind: id,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             values: Erased::new(&kind.ty),
             ticks: kind.tracked.then(Box::default),
         }
@@ -134,7 +182,7 @@ impl Column {
     #[inline]
     pub(super) fn fill_ticks(&mut self, now: u64) {
         if let Some(ticks) = &mut self.ticks {
-            ticks.resize(self.values.data.len(), now);
+            ticks.resize(self.values.data().len(), now);
         }
     }
 
@@ -196,7 +244,7 @@ impl Column {
         if let Some(ticks) = &mut self.ticks {
             ticks.move_row(row, target.ticks.as_deref_mut());
         }
-        self.values.data.move_row(row, &mut target.values);
+        self.values.data_mut().move_row(row, &mut target.values);
     }
 
     /// Removes a row and gives it back.
@@ -212,14 +260,14 @@ impl Column {
     /// Removes a row and gives it back in a box.
     pub(super) fn take_boxed(&mut self, row: usize) -> Box<dyn Component> {
         self.forget_ticks(row);
-        self.values.data.take_boxed(row)
+        self.values.data_mut().take_boxed(row)
     }
 
     /// Removes a row and drops it.
     #[inline]
     pub(super) fn drop_row(&mut self, row: usize, panics: &mut FirstPanic) {
         self.forget_ticks(row);
-        self.values.data.drop_row(row, panics);
+        self.values.data_mut().drop_row(row, panics);
     }
 
     #[inline]
@@ -234,7 +282,7 @@ impl Column {
         if let Some(ticks) = &mut self.ticks {
             ticks.truncate(len);
         }
-        self.values.data.truncate(len, panics);
+        self.values.data_mut().truncate(len, panics);
     }
 
     /// Appends a boxed value of the column's type; another type comes back.
@@ -243,7 +291,7 @@ impl Column {
         value: Box<dyn Component>,
         now: u64,
     ) -> Result<(), Box<dyn Component>> {
-        self.values.data.push_boxed(value)?;
+        self.values.data_mut().push_boxed(value)?;
         self.push_tick(now);
         Ok(())
     }
@@ -255,30 +303,30 @@ impl Column {
         value: Box<dyn Component>,
         now: u64,
     ) -> Result<Box<dyn Component>, Box<dyn Component>> {
-        let old = self.values.data.replace_boxed(row, value)?;
+        let old = self.values.data_mut().replace_boxed(row, value)?;
         self.mark(row, now);
         Ok(old)
     }
 
     #[inline]
     pub(crate) fn component(&self, row: usize) -> Option<&dyn Component> {
-        self.values.data.component(row)
+        self.values.data().component(row)
     }
 
     pub(crate) fn component_mut(&mut self, row: usize, now: u64) -> Option<&mut dyn Component> {
         self.mark(row, now);
-        self.values.data.component_mut(row)
+        self.values.data_mut().component_mut(row)
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.values.data.reserve(additional);
+        self.values.data_mut().reserve(additional);
         if let Some(ticks) = &mut self.ticks {
             ticks.reserve(additional);
         }
     }
 
     pub(super) fn shrink(&mut self) {
-        self.values.data.shrink();
+        self.values.data_mut().shrink();
         if let Some(ticks) = &mut self.ticks {
             ticks.shrink();
         }
@@ -287,7 +335,7 @@ impl Column {
     /// Bytes that the column has allocated: values, and ticks where it keeps them.
     pub(crate) fn allocated(&self) -> usize {
         let ticks = self.ticks.as_ref().map_or(0, |ticks| ticks.allocated());
-        self.values.data.allocated() + ticks
+        self.values.data().allocated() + ticks
     }
 
     /// Where the values and the ticks of their writes lie, for the hand-out of a sparse set.
@@ -296,11 +344,210 @@ impl Column {
         let (added, changed) = ticks.unzip();
         RawColumn {
             type_id: self.values.type_id,
-            len: self.values.data.len(),
-            values: self.values.data.raw_values(),
+            len: self.values.data().len(),
+            values: self.values.data_mut().raw_values(),
             changed,
             added,
         }
+    }
+}
+
+/// The columns of an archetype, in the order of their type names.
+pub(super) struct Columns {
+    all: Box<[Column]>,
+    /// See invariant 3.
+    round: u64,
+    /// The round that was given last, and which columns there were.
+    last: u64,
+    known: Box<[u64]>,
+}
+
+impl Columns {
+    pub(super) fn new(all: Box<[Column]>) -> Self {
+        Self {
+            all,
+            round: 0,
+            last: 0,
+            known: Box::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn shared(&self) -> &[Column] {
+        &self.all
+    }
+
+    /// Lends the columns to be changed in any way.
+    #[inline]
+    pub(super) fn lend(&mut self) -> &mut [Column] {
+        self.round = 0;
+        &mut self.all
+    }
+
+    /// Removes a row and drops its components.
+    #[inline]
+    pub(super) fn drop_row(&mut self, row: usize, panics: &mut FirstPanic) {
+        for column in &mut self.all {
+            column.drop_row(row, panics);
+        }
+    }
+
+    /// Gives the round a number: the last one, if all columns are what they were.
+    fn settle(&mut self) {
+        if self.last == 0 || !self.are_known() {
+            self.known = self.all.iter().map(|column| column.number).collect();
+            self.last = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+        self.round = self.last;
+    }
+
+    fn are_known(&self) -> bool {
+        let mut both = self.all.iter().zip(&self.known);
+        both.all(|(column, number)| column.number == *number)
+    }
+
+    /// Bytes that are allocated beside what the columns themselves have.
+    pub(super) fn heads(&self) -> usize {
+        size_of_val(&*self.all) + size_of_val(&*self.known)
+    }
+}
+
+const NO_ROUND: u64 = u64::MAX;
+
+/// A lifetime that equals no other.
+type Brand<'b> = PhantomData<fn(&'b ()) -> &'b ()>;
+
+/// Where the parts of a bundle belong, as long as nobody else had the columns.
+pub(super) struct Kept {
+    bundle: TypeId,
+    round: u64,
+    places: Box<dyn Any + Send + Sync>,
+}
+
+impl Kept {
+    /// For a bundle, nothing yet.
+    pub(super) fn new<B: Bundle>() -> Self {
+        Self {
+            bundle: TypeId::of::<B>(),
+            round: NO_ROUND,
+            places: Box::new(()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_of<B: Bundle>(&self) -> bool {
+        self.bundle == TypeId::of::<B>()
+    }
+
+    /// Whether the columns are in the round of the places.
+    #[inline]
+    pub(super) fn is_in(&self, columns: &Columns) -> bool {
+        self.round == columns.round
+    }
+
+    /// Looks the places of `B` up, if the columns have not come back as they were.
+    #[inline(never)]
+    pub(super) fn renew<B: Bundle>(&mut self, columns: &mut Columns, destinations: &[u32]) {
+        columns.settle();
+        if self.is_in(columns) {
+            return;
+        }
+        let places = B::places(&mut PlaceTaker {
+            columns: &columns.all,
+            destinations,
+            next: 0,
+            brand: PhantomData,
+        });
+        if let Some(places) = places {
+            *self = Self {
+                bundle: TypeId::of::<B>(),
+                round: columns.round,
+                places: Box::new(places),
+            };
+        }
+    }
+
+    /// The places of `B`, if they are known for the columns as they are now.
+    #[inline]
+    pub(super) fn open<'a, B: Bundle>(&'a self, columns: &'a mut Columns) -> Option<Open<'a, B>> {
+        if !self.is_of::<B>() || !self.is_in(columns) {
+            return None;
+        }
+        let places: *const (dyn Any + Send + Sync) = &raw const *self.places;
+        // SAFETY: invariant 4, borrowed as `self` is.
+        let places = unsafe { &*places.cast::<B::Places<'static>>() };
+        let room = Room {
+            columns: PhantomData,
+            brand: PhantomData,
+        };
+        Some(Open { places, room })
+    }
+}
+
+/// The places of a bundle and the room that they belong to: nobody gets one without the other.
+pub(super) struct Open<'a, B: Bundle> {
+    places: &'a B::Places<'static>,
+    room: Room<'a, 'static>,
+}
+
+impl<B: Bundle> Open<'_, B> {
+    /// Appends the parts of a bundle to their columns.
+    #[inline]
+    pub(super) fn append(mut self, bundle: B) {
+        bundle.append(self.places, &mut self.room);
+    }
+}
+
+/// Finds the places of a bundle's parts, in their order.
+#[doc(hidden)]
+pub struct PlaceTaker<'a, 'b> {
+    columns: &'a [Column],
+    destinations: &'a [u32],
+    next: usize,
+    brand: Brand<'b>,
+}
+
+impl<'b> PlaceTaker<'_, 'b> {
+    #[inline]
+    pub(super) fn take<T: Component>(&mut self) -> Option<Place<'b, T>> {
+        let at = *self.destinations.get(self.next)? as usize;
+        self.next += 1;
+        if T::storage() == Storage::Sparse {
+            return None;
+        }
+        Some(Place {
+            values: self.columns.get(at)?.values.typed()?,
+            brand: self.brand,
+        })
+    }
+}
+
+/// Where a column keeps its vector.
+#[doc(hidden)]
+pub struct Place<'b, T> {
+    values: NonNull<Values<T>>,
+    brand: Brand<'b>,
+}
+
+// SAFETY: what it points to is reached with a `Room` alone, so by who has the columns; components are `Send`.
+unsafe impl<T: Component> Send for Place<'_, T> {}
+// SAFETY: it can be used, with a `Room`, by one thread at a time.
+unsafe impl<T: Component> Sync for Place<'_, T> {}
+
+/// Leave to push into the columns that `Place`s with the same lifetime `'b` belong to.
+#[doc(hidden)]
+pub struct Room<'a, 'b> {
+    columns: PhantomData<&'a mut Columns>,
+    brand: Brand<'b>,
+}
+
+impl<'b, T: Component> Place<'b, T> {
+    /// Appends a value to a column without ticks.
+    #[inline]
+    pub(super) fn push(&self, value: T, _room: &mut Room<'_, 'b>) {
+        // SAFETY: invariants 4 and 5: the `Values<T>` are there, and borrowed mutably by the room.
+        let values = unsafe { &mut *self.values.as_ptr() };
+        values.rows.push(value);
     }
 }
 
@@ -314,162 +561,12 @@ pub(super) struct RawColumn {
     pub(super) added: Option<NonNull<u64>>,
 }
 
-#[cold]
-pub(super) fn wrong_column() -> ! {
-    unreachable!("a value was sent to a column of another type")
-}
-
-/// Moves a row from one vector to the end of another; the last row fills the gap.
-///
-/// A vector that grows is the business of a function of its own, so that what is left calls nothing and saves no
-/// registers. That holds only because both vectors are arguments: the compiler then knows that they are two.
-#[inline]
-fn move_between<T>(from: &mut Vec<T>, row: usize, to: &mut Vec<T>) {
-    if to.len() < to.capacity() {
-        to.push(from.swap_remove(row));
-    } else {
-        move_and_grow(from, row, to);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn move_and_grow<T>(from: &mut Vec<T>, row: usize, to: &mut Vec<T>) {
-    to.push(from.swap_remove(row));
-}
-
-/// A column's vector. Values are dropped one by one under a catch: two that panic inside one `Vec` would abort.
-pub(super) struct Values<T> {
-    rows: Vec<T>,
-}
-
-impl<T> Default for Values<T> {
-    fn default() -> Self {
-        Self { rows: Vec::new() }
-    }
-}
-
-impl<T> Values<T> {
-    fn drop_from(&mut self, len: usize, panics: &mut FirstPanic) {
-        if !needs_drop::<T>() {
-            self.rows.truncate(len);
-            return;
-        }
-        while self.rows.len() > len
-            && let Some(value) = self.rows.pop()
-        {
-            panics.drop_value(value);
-        }
-    }
-}
-
-impl<T> Drop for Values<T> {
-    fn drop(&mut self) {
-        if needs_drop::<T>() {
-            let mut panics = FirstPanic::default();
-            self.drop_from(0, &mut panics);
-            panics.resume();
-        }
-    }
-}
-
-/// What can be done with a column whose type is not known.
-pub(super) trait ErasedColumn: Send + Sync {
-    fn len(&self) -> usize;
-    fn move_row(&mut self, row: usize, target: &mut Erased);
-    fn take_boxed(&mut self, row: usize) -> Box<dyn Component>;
-    fn drop_row(&mut self, row: usize, panics: &mut FirstPanic);
-    fn truncate(&mut self, len: usize, panics: &mut FirstPanic);
-    fn push_boxed(&mut self, value: Box<dyn Component>) -> Result<(), Box<dyn Component>>;
-    fn replace_boxed(
-        &mut self,
-        row: usize,
-        value: Box<dyn Component>,
-    ) -> Result<Box<dyn Component>, Box<dyn Component>>;
-    fn component(&self, row: usize) -> Option<&dyn Component>;
-    fn component_mut(&mut self, row: usize) -> Option<&mut dyn Component>;
-    fn reserve(&mut self, additional: usize);
-    fn shrink(&mut self);
-    fn allocated(&self) -> usize;
-    fn raw_values(&mut self) -> NonNull<()>;
-}
-
-impl<T: Component> ErasedColumn for Values<T> {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn move_row(&mut self, row: usize, target: &mut Erased) {
-        match target.rows_mut::<T>() {
-            Some(rows) => move_between(&mut self.rows, row, rows),
-            None => wrong_column(),
-        }
-    }
-
-    fn take_boxed(&mut self, row: usize) -> Box<dyn Component> {
-        Box::new(self.rows.swap_remove(row))
-    }
-
-    fn drop_row(&mut self, row: usize, panics: &mut FirstPanic) {
-        panics.drop_value(self.rows.swap_remove(row));
-    }
-
-    fn truncate(&mut self, len: usize, panics: &mut FirstPanic) {
-        self.drop_from(len, panics);
-    }
-
-    fn push_boxed(&mut self, value: Box<dyn Component>) -> Result<(), Box<dyn Component>> {
-        self.rows.push(*value.downcast::<T>()?);
-        Ok(())
-    }
-
-    fn replace_boxed(
-        &mut self,
-        row: usize,
-        value: Box<dyn Component>,
-    ) -> Result<Box<dyn Component>, Box<dyn Component>> {
-        let mut value = value.downcast::<T>()?;
-        std::mem::swap(&mut self.rows[row], &mut value);
-        Ok(value)
-    }
-
-    fn component(&self, row: usize) -> Option<&dyn Component> {
-        self.rows.get(row).map(|value| value as &dyn Component)
-    }
-
-    fn component_mut(&mut self, row: usize) -> Option<&mut dyn Component> {
-        self.rows
-            .get_mut(row)
-            .map(|value| value as &mut dyn Component)
-    }
-
-    fn reserve(&mut self, additional: usize) {
-        self.rows.reserve(additional);
-    }
-
-    fn shrink(&mut self) {
-        self.rows.shrink_to_fit();
-    }
-
-    fn allocated(&self) -> usize {
-        if size_of::<T>() == 0 {
-            0
-        } else {
-            self.rows.capacity() * size_of::<T>()
-        }
-    }
-
-    fn raw_values(&mut self) -> NonNull<()> {
-        NonNull::from(self.rows.as_mut_slice()).cast()
-    }
-}
-
 /// The type that a kind's values have, for debug output.
 impl std::fmt::Debug for Column {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Column")
             .field("kind", &self.kind)
-            .field("rows", &self.values.data.len())
+            .field("rows", &self.values.data().len())
             .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde_json::{Value, json};
 
-use super::column::{ErasedColumn, Values};
+use super::values::{ErasedColumn, Values};
 
 /// How the components of a kind are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -55,7 +55,11 @@ impl Store {
             self.entities.set_sparse(entity.index());
         }
         let mut panics = FirstPanic::default();
-        let archetype = self.archetypes.get_mut(found.archetype());
+        let archetype = if B::in_columns() {
+            self.archetypes.get_mut(found.archetype())
+        } else {
+            None
+        };
         bundle.put(&mut RowWriter {
             columns: archetype.map_or(&mut [], Archetype::columns_mut),
             sparse: &mut self.sparse,

@@ -31,8 +31,8 @@ mod remove;
 mod spawn;
 pub(crate) mod ticks;
 mod upkeep;
+mod values;
 
-use std::any::TypeId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
@@ -41,7 +41,7 @@ pub(crate) use self::batch::{SpawnFault, Spawned};
 
 use self::archetype::Archetype;
 use self::changes::Changes;
-use self::column::Column;
+use self::column::{Column, Kept};
 use self::component::ComponentType;
 use self::edges::{Destinations, Edges, Last};
 use self::entities::Entities;
@@ -53,10 +53,12 @@ use crate::base::hash::{SeededMap, TypeMap};
 
 /// Where a bundle is spawned.
 pub(crate) struct BundleInfo {
-    bundle: TypeId,
+    kept: Kept,
     archetype: u32,
     destinations: Destinations,
     sparse: bool,
+    /// Spawning it is nothing but pushing into columns: none of its kinds is sparse or has ticks, and nobody wants to know.
+    plain: bool,
     /// The kinds of which somebody wants to know when they come.
     gains: Box<[KindId]>,
 }
@@ -78,7 +80,7 @@ pub struct Store {
     by_kinds: SeededMap<Box<[KindId]>, u32>,
     bundles: Vec<BundleInfo>,
     bundle_index: TypeMap<usize>,
-    /// The bundle that was spawned last, of those without `gains`; beyond all where there is none.
+    /// The bundle that was spawned last; beyond all where there is none.
     last_bundle: usize,
     /// The sparse sets that were looked up last by types under their own names.
     last_set: Last,
@@ -168,6 +170,8 @@ impl Store {
                 column.track(now);
             }
         }
+        // Bundles with the kind are plain no more.
+        self.forget_paths();
     }
 
     /// A column for a kind, without rows.

@@ -165,9 +165,7 @@ impl Store {
             }
         }
         self.changes.note_losses(archetype.kinds(), entity);
-        for column in archetype.columns_mut() {
-            column.drop_row(row, &mut panics);
-        }
+        archetype.drop_row(row, &mut panics);
         if let Some(moved) = archetype.swap_remove_id(row) {
             self.entities.set_row(moved, row as u32);
         }

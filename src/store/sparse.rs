@@ -30,9 +30,10 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::column::{Column, RawColumn, wrong_column};
+use super::column::{Column, RawColumn};
 use super::component::Component;
 use super::kinds::{Kind, KindId};
+use super::values::wrong_column;
 use crate::base::caught::FirstPanic;
 
 #[doc(hidden)]

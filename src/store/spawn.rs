@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::batch::SpawnFault;
 use super::bundle::{Bundle, Parts, RowWriter};
 use super::changes::Change;
+use super::column::Kept;
 use super::component::Component;
 use super::edges::{Destinations, LEAVES};
 use super::entities::Entities;
@@ -106,66 +107,49 @@ impl Store {
     fn known_bundle<B: Bundle>(&mut self) -> Result<usize, Box<SpawnFault>> {
         let bundle = TypeId::of::<B>();
         if let Some(&known) = self.bundle_index.get(&bundle) {
-            self.keep_bundle(known);
+            self.last_bundle = known;
             return Ok(known);
         }
         let kinds = self.kinds_of::<B>()?;
         let archetype = self.archetype_of(&self.table_kinds(&kinds));
         let destinations = self.destinations(&kinds, archetype);
         let sparse = self.any_sparse(&kinds);
+        let tracked = |kind: &KindId| self.kinds.get(*kind).tracked;
         let gains = self.changes.wanted_gains(&kinds);
+        let plain = !(sparse || !gains.is_empty() || kinds.iter().any(tracked));
         let number = self.bundles.len();
         self.bundles.push(BundleInfo {
-            bundle,
+            kept: Kept::new::<B>(),
             archetype,
             destinations,
             sparse,
+            plain,
             gains,
         });
         self.bundle_index.insert(bundle, number);
-        self.keep_bundle(number);
+        self.last_bundle = number;
         Ok(number)
-    }
-
-    /// Remembers which bundle was spawned last, if spawning it is nothing but writing a row.
-    fn keep_bundle(&mut self, number: usize) {
-        if self.bundles[number].gains.is_empty() {
-            self.last_bundle = number;
-        }
     }
 
     /// Makes an entity with the components of a bundle.
     #[inline]
     pub(crate) fn spawn<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
-        match self.bundles.get(self.last_bundle) {
-            Some(info) if info.bundle == TypeId::of::<B>() => {
-                self.fill_new(self.last_bundle, bundle, |entities, archetype, row| {
-                    Ok(entities.alloc(archetype, row)?)
-                })
+        // Asked again after it was looked up, so that what follows knows the answer on every way.
+        while !self.was_last::<B>() {
+            if let Err(fault) = self.bundle_for::<B>(1) {
+                return Err(refused(fault, |panics| bundle.discard(panics)));
             }
-            _ => self.spawn_anew(bundle),
         }
-    }
-
-    /// Spawns when it was another bundle the last time, or one whose coming somebody wants to know of.
-    #[inline(never)]
-    fn spawn_anew<B: Bundle>(&mut self, bundle: B) -> Result<Entity, Box<SpawnFault>> {
-        let info = match self.bundle_for::<B>(1) {
-            Ok(info) => info,
-            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
-        };
-        let entity = self.fill_new(info, bundle, |entities, archetype, row| {
+        self.fill_new(bundle, |entities, archetype, row| {
             Ok(entities.alloc(archetype, row)?)
-        })?;
-        self.note_new(info, entity);
-        Ok(entity)
+        })
     }
 
-    /// Notes what came with an entity.
-    fn note_new(&mut self, info: usize, entity: Entity) {
-        for kind in &self.bundles[info].gains {
-            self.changes.note(*kind, entity, Change::Added);
-        }
+    /// Whether `B` was the bundle that was spawned last.
+    #[inline]
+    fn was_last<B: Bundle>(&self) -> bool {
+        let last = self.bundles.get(self.last_bundle);
+        last.is_some_and(|info| info.kept.is_of::<B>())
     }
 
     /// Makes an entity with the components of a bundle, under an id that was reserved; false when it is not.
@@ -178,19 +162,15 @@ impl Store {
         if !self.entities.is_reserved(entity) {
             return Self::not_reserved(bundle);
         }
-        let known = match self.bundles.get(self.last_bundle) {
-            Some(info) if info.bundle == TypeId::of::<B>() => Ok(self.last_bundle),
-            _ => self.known_bundle::<B>(),
-        };
-        let info = match known {
-            Ok(info) => info,
-            Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
-        };
-        self.fill_new(info, bundle, |entities, archetype, row| {
+        while !self.was_last::<B>() {
+            if let Err(fault) = self.known_bundle::<B>() {
+                return Err(refused(fault, |panics| bundle.discard(panics)));
+            }
+        }
+        self.fill_new(bundle, |entities, archetype, row| {
             entities.settle(entity, archetype, row);
             Ok(entity)
         })?;
-        self.note_new(info, entity);
         Ok(true)
     }
 
@@ -204,38 +184,53 @@ impl Store {
         refused(outcome, |panics| bundle.discard(panics))
     }
 
-    /// Puts a bundle into a new row, once `claim` has given the row an id.
+    /// Puts the bundle that was spawned last into a new row, once `claim` has given the row an id.
     #[inline]
     fn fill_new<B: Bundle>(
         &mut self,
-        info: usize,
         bundle: B,
         claim: impl FnOnce(&mut Entities, u32, u32) -> Result<Entity, Box<SpawnFault>>,
     ) -> Result<Entity, Box<SpawnFault>> {
-        let info = &self.bundles[info];
+        let info = &mut self.bundles[self.last_bundle];
         let archetype = &mut self.archetypes[info.archetype as usize];
-        let (ids, columns) = archetype.ids_and_columns_mut();
-        let row = ids.len();
+        let row = archetype.len();
         let entity = match claim(&mut self.entities, info.archetype, row as u32) {
             Ok(entity) => entity,
             Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
-        ids.push(entity.index());
+        let columns = archetype.push_id(entity.index());
+        if !info.kept.is_in(columns) && info.plain {
+            info.kept.renew::<B>(columns, &info.destinations);
+        }
+        match info.kept.open::<B>(columns) {
+            Some(open) => open.append(bundle),
+            None => self.put_new(entity, bundle),
+        }
+        Ok(entity)
+    }
+
+    /// Puts a bundle that is not plain into the row that an entity was given last.
+    #[inline(never)]
+    fn put_new<B: Bundle>(&mut self, entity: Entity, bundle: B) {
+        let info = &self.bundles[self.last_bundle];
         if info.sparse {
             self.entities.set_sparse(entity.index());
         }
+        let columns = self.archetypes[info.archetype as usize].columns_mut();
         bundle.put(&mut RowWriter {
             columns,
             sparse: &mut self.sparse,
             destinations: &info.destinations,
             next: 0,
-            row,
+            row: 0,
             id: entity.index(),
             archetype: info.archetype as usize,
             now: self.tick,
             replaced: None,
         });
-        Ok(entity)
+        for kind in &info.gains {
+            self.changes.note(*kind, entity, Change::Added);
+        }
     }
 
     /// Makes a reserved id an entity with boxed components, each under a kind of its type and a name of its own.

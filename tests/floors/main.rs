@@ -37,9 +37,13 @@ const RULES: Rules = Rules {
     // The context names the container and the container runs the context: whatever of that cannot be told apart goes
     // here, pair by pair.
     allowed: &[
-        // A component's type makes the column of its kind, and a column gives its rows out as components: a boxed
-        // component has to find its way into typed storage.
-        ("store/component.rs", "store/column.rs"),
+        // A component's type makes the vector of its kind, and that gives its rows out as components: a boxed component
+        // has to find its way into typed storage.
+        ("store/component.rs", "store/values.rs"),
+        // A row moves from one typed vector to another, which is found by its key, as in a column.
+        ("store/values.rs", "store/column.rs"),
+        // The places of a bundle's parts are found and filled by the bundle, and kept where the columns are.
+        ("store/column.rs", "store/bundle.rs"),
         // What user code is called with names the context, and the context gives access to what it is called from.
         ("runtime/system.rs", "runtime/context.rs"),
         ("runtime/system.rs", "runtime/declared.rs"),
