@@ -10,7 +10,7 @@
 //! Each kind of operation has a store of its own, in which what its steps carry lies in their order; so the first of a
 //! store always belongs to the next of its steps. Stores stay when they are empty, and keep their memory.
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 
 use super::error::CommandErrorKind;
@@ -26,9 +26,7 @@ pub(crate) trait Operation<W>: Send + Sync + Sized + 'static {
     const VERB: &'static str;
 
     /// With what, as errors name it.
-    fn subject() -> &'static str {
-        type_name::<Self>()
-    }
+    fn subject() -> &'static str;
 
     fn apply(self, target: &mut W, step: &Step) -> Result<(), StepFault>;
 
@@ -379,6 +377,10 @@ mod tests {
     impl Operation<Vec<String>> for Text {
         const VERB: &'static str = "text";
 
+        fn subject() -> &'static str {
+            "a text"
+        }
+
         fn apply(self, target: &mut Vec<String>, step: &Step) -> Result<(), StepFault> {
             target.push(format!("{} of {}", self.0, step.author));
             Ok(())
@@ -389,6 +391,10 @@ mod tests {
 
     impl Operation<Vec<String>> for Number {
         const VERB: &'static str = "number";
+
+        fn subject() -> &'static str {
+            "a number"
+        }
 
         fn apply(self, target: &mut Vec<String>, step: &Step) -> Result<(), StepFault> {
             if self.0 < 0 {
