@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{Trace, manual};
 use ecs::{
-    EventWriter, Events, Own, OwnedContainer, Res, ResMut, Workers, World, parallel, system,
+    EventWriter, Events, Own, OwnedContainer, Policy, Res, ResMut, Workers, World, parallel, system,
 };
 
 struct Sent(u32);
@@ -180,4 +180,55 @@ fn a_typed_system_reads_the_events_of_a_world_that_takes_the_others_place() {
         // spec: EVT-01, EVT-03
         assert_eq!(heard.line(), "1 2", "{workers} workers");
     }
+}
+
+#[test]
+fn a_typed_reader_says_how_many_events_it_came_too_late_for() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    claim.world().set_event_limit::<Sent>(3);
+    let heard = Trace::default();
+    let noted = heard.clone();
+    let reader = parallel("reader", move |mut events: Events<'_, Sent>| {
+        let read: Vec<u32> = events.read().map(|sent| sent.0).collect();
+        noted.add(format!("{read:?} and {}", events.missed()));
+    });
+    claim.add_system(reader.every_pass()).unwrap();
+    claim.update().unwrap();
+    claim.context().set_system_on("reader", false).unwrap();
+    for number in 0..10 {
+        owned.send_event(Sent(number));
+        claim.update().unwrap();
+    }
+    claim.context().set_system_on("reader", true).unwrap();
+    claim.update().unwrap();
+    // spec: EVT-04
+    assert_eq!(heard.line(), "[] and 0 [7, 8, 9] and 7");
+}
+
+#[test]
+fn an_independent_system_that_writes_or_reads_events_keeps_its_place() {
+    let (owned, _) = manual("main");
+    let mut claim = owned.claim().unwrap();
+    let trace = Trace::default();
+    let [first, writes, reads] = ["first", "writes", "reads"].map(|name| {
+        let trace = trace.clone();
+        move || trace.add(name)
+    });
+    let first = system("first", move |_| {
+        first();
+        Ok(())
+    });
+    claim.add_system(first.every_pass()).unwrap();
+    let writes = parallel("writes", move |_: EventWriter<'_, Sent>| writes());
+    let reads = parallel("reads", move |_: Events<'_, Sent>| reads());
+    claim
+        .add_system(writes.every_pass().policy(Policy::Independent))
+        .unwrap();
+    claim
+        .add_system(reads.every_pass().policy(Policy::Independent))
+        .unwrap();
+    claim.update().unwrap();
+    // spec: PAR-06
+    assert_eq!(trace.line(), "first writes reads");
 }

@@ -29,6 +29,7 @@ fn bytes_are_added_and_got_without_a_copy() {
         &shared
     ));
     assert_eq!(shared.as_ptr(), place);
+    assert_eq!(AsRef::<[u8]>::as_ref(&*shared), [4; 1000]);
 }
 
 #[test]
@@ -203,6 +204,20 @@ fn a_singleton_is_dropped_once() {
     drop(world);
     // spec: RES-04
     assert_eq!(DROPS.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn each_write_of_the_only_singleton_is_a_change() {
+    let mut world = World::new();
+    let mut reader = world.resource_reader::<u32>();
+    world.insert_resource(1_u32);
+    // spec: LOOK-15
+    assert!(reader.changed(&world).unwrap());
+    for _ in 0..3 {
+        *world.resource_mut::<u32>().unwrap() += 1;
+        // spec: LOOK-15
+        assert!(reader.changed(&world).unwrap() && !reader.changed(&world).unwrap());
+    }
 }
 
 #[test]

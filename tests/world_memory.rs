@@ -380,6 +380,29 @@ fn what_is_kept_for_readers_groups_and_observers_is_counted() {
 }
 
 #[test]
+fn what_waited_for_commands_gives_its_memory_back() {
+    let mut world = World::new();
+    let entity = world.spawn(());
+    for _ in 0..2 {
+        world.shrink_to_fit();
+        let before = LIVE.get();
+        let mut commands = world.commands();
+        for number in 0..10_000 {
+            commands.insert(entity, Health::<false>(number));
+        }
+        world.apply_commands().unwrap();
+        world.remove::<Health<false>>(entity);
+        let used = LIVE.get().wrapping_sub(before);
+        // spec: ENT-09
+        assert!(used > 10_000 * 8, "{used} bytes are kept for the next ones");
+        world.shrink_to_fit();
+        let kept = LIVE.get().wrapping_sub(before);
+        // spec: ENT-09
+        assert!(kept < 4 * 1024, "{kept} bytes for commands that are gone");
+    }
+}
+
+#[test]
 fn what_a_group_needed_is_given_back() {
     let grown = |grouped: bool| {
         let mut world = World::new();
