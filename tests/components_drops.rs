@@ -96,7 +96,16 @@ impl<const SPARSE: bool> Component for Nothing<SPARSE> {
     }
 }
 
+/// Where nothing is optimised each call has copies of the large values in its frame.
 fn layouts_are_kept<const S: bool>() {
+    let roomy = std::thread::Builder::new().stack_size(16 << 20);
+    let outcome = roomy.spawn(large_and_odd_layouts::<S>).unwrap().join();
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn large_and_odd_layouts<const S: bool>() {
     NOTHINGS.set(0);
     let ledgers: [Ledger; 4] = std::array::from_fn(|_| Ledger::default());
     let mut world = World::new();
