@@ -380,6 +380,20 @@ fn what_is_kept_for_readers_groups_and_observers_is_counted() {
 }
 
 #[test]
+fn what_is_kept_of_columns_for_spawns_is_counted() {
+    let mut world = World::new();
+    world.reserve::<(Health<false>, Speed<false>)>(100).unwrap();
+    let since = Since::now(&world);
+    for number in 0..100 {
+        world.spawn((Health::<false>(number), Speed::<false>(number)));
+    }
+    let (_, told) = since.grown(&world);
+    // A number for each column.
+    // spec: ENT-09
+    assert_eq!(told, 2 * 8);
+}
+
+#[test]
 fn what_waited_for_commands_gives_its_memory_back() {
     let mut world = World::new();
     let entity = world.spawn(());
