@@ -38,6 +38,7 @@ fn a_failure_says_which_command_of_what_it_was() {
     commands.strict().remove::<C>(gone);
     commands.queue(fails_on_purpose);
     let errors = world.apply_commands().unwrap_err();
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let failed: Vec<_> = errors
         .iter()
         .map(|error| (error.command, error.type_name))
@@ -60,6 +61,18 @@ fn a_failure_says_which_command_of_what_it_was() {
             ("queue", type_name_of_val(&fails_on_purpose))
         ]
     );
+    // An entity that is gone has its generated handle; a function is about none.
+    let [handle, queued] = [&errors.iter().nth(2), &errors.iter().nth(5)]
+        .map(|error| error.and_then(|error| error.handle.clone()));
+    let despawned = format!(
+        "ecs::World::apply_commands(): command despawn of an entity, entity \"{}\": ",
+        handle.unwrap()
+    );
+    assert!(texts[2].starts_with(&despawned), "{}", texts[2]);
+    assert_eq!(queued, None);
+    let called = type_name_of_val(&fails_on_purpose);
+    let called = format!("ecs::World::apply_commands(): command queue of {called}: ");
+    assert!(texts[5].starts_with(&called), "{}", texts[5]);
 }
 
 fn fails_on_purpose(_: &mut World) {
