@@ -20,7 +20,8 @@
 //! 4. `Kept::places` are of the type `B::Places<'static>` with `B` the type whose id is `Kept::bundle`, unless
 //!    `Kept::round` is [`NO_ROUND`], which columns never have. All `Place`s in them were made in this round of the
 //!    columns: a `PlaceTaker` is the only one to make a `Place`, and the lifetime that both carry cannot be told from any
-//!    other by who implements `Bundle::places`, so that he can return only what this taker gave.
+//!    other by who implements `Bundle::places`, so that he can return only what this taker gave. Nor does a `Place` of one
+//!    type pass for one of another, related by lifetimes or not.
 //! 5. A `Room` is made only where the rounds are equal, and borrows the columns mutably: then all columns of the `Place`s
 //!    are there (3) and nobody else reaches them. `Open` holds both and gives them to `Bundle::append` alone, which
 //!    cannot tell their lifetime from any other either.
@@ -517,6 +518,7 @@ impl<'b> PlaceTaker<'_, 'b> {
         }
         Some(Place {
             values: self.columns.get(at)?.values.typed()?,
+            kind: PhantomData,
             brand: self.brand,
         })
     }
@@ -526,6 +528,8 @@ impl<'b> PlaceTaker<'_, 'b> {
 #[doc(hidden)]
 pub struct Place<'b, T> {
     values: NonNull<Values<T>>,
+    /// It takes a `T` and no subtype of it: by the pointer alone it would pass for one to a supertype's vector.
+    kind: PhantomData<fn(T) -> T>,
     brand: Brand<'b>,
 }
 
