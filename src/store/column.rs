@@ -13,8 +13,8 @@
 //!    `data` came from a box, is owned, and lies where it is until the `Erased` is dropped.
 //! 2. So after `self.type_id == TypeId::of::<T>()` the pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
-//! 3. [`Columns::round`] is a number that no other columns of the process have or had, or 0. It is 0 as soon as a column
-//!    was lent to be changed, for who has it might put another in its place, and stands again when each is seen to be the
+//! 3. [`Columns::round`] is a number that no other columns of the process have or had, or 0. It is 0 as soon as columns
+//!    were lent, for who has one might put another in its place (who drops a row has none), and stands again when each is seen to be the
 //!    same. So while it stands the columns are those they were when it was given. No two `Column`s have the same
 //!    `number`, and it stays with their values.
 //! 4. `Kept::places` are of the type `B::Places<'static>` with `B` the type whose id is `Kept::bundle`, unless
@@ -535,7 +535,7 @@ pub struct Place<'b, T> {
 
 // SAFETY: what it points to is reached with a `Room` alone, so by who has the columns; components are `Send`.
 unsafe impl<T: Component> Send for Place<'_, T> {}
-// SAFETY: it can be used, with a `Room`, by one thread at a time.
+// SAFETY: it can be used with a `Room` alone, which borrows the columns mutably: by one thread at a time.
 unsafe impl<T: Component> Sync for Place<'_, T> {}
 
 /// Leave to push into the columns that `Place`s with the same lifetime `'b` belong to.
