@@ -1,28 +1,15 @@
 //! What commands, contents and references to components tell of themselves.
 
+mod kinds;
+
 use std::any::{type_name, type_name_of_val};
 use std::hash::{BuildHasher, RandomState};
 
-use ecs::{Component, Value, World, json};
+use ecs::World;
 
-macro_rules! components {
-    ($($name:ident)*) => {$(
-        #[derive(Debug, PartialEq)]
-        struct $name(i64);
-
-        impl Component for $name {
-            fn type_name() -> &'static str {
-                stringify!($name)
-            }
-
-            fn export(&self) -> Value {
-                json!(self.0)
-            }
-        }
-    )*};
-}
-
-components! { A B C }
+type A = kinds::Health<false>;
+type B = kinds::Speed<false>;
+type C = kinds::Weight<false>;
 
 #[test]
 fn a_failure_says_which_command_of_what_it_was() {
@@ -30,11 +17,14 @@ fn a_failure_says_which_command_of_what_it_was() {
     let gone = world.spawn(());
     world.despawn(gone);
     let mut commands = world.commands();
-    commands.spawn(A(1));
-    commands.spawn(A(2));
-    commands.spawn_named("door", (A(3), B(3)));
+    commands.spawn(kinds::Health::<false>(1));
+    commands.spawn(kinds::Health::<false>(2));
+    commands.spawn_named(
+        "door",
+        (kinds::Health::<false>(3), kinds::Speed::<false>(3)),
+    );
     commands.strict().despawn(gone);
-    commands.strict().insert(gone, B(4));
+    commands.strict().insert(gone, kinds::Speed::<false>(4));
     commands.strict().remove::<C>(gone);
     commands.queue(fails_on_purpose);
     let errors = world.apply_commands().unwrap_err();
@@ -82,13 +72,15 @@ fn fails_on_purpose(_: &mut World) {
 #[test]
 fn contents_tell_what_is_there_now_and_not_what_waits() {
     let mut world = World::new();
-    let entity = world.spawn_named("door", A(1)).unwrap();
-    let gone = world.spawn(A(2));
+    let entity = world
+        .spawn_named("door", kinds::Health::<false>(1))
+        .unwrap();
+    let gone = world.spawn(kinds::Health::<false>(2));
     world.despawn(gone);
     let (mut contents, mut commands) = world.split();
     assert!(commands.is_empty());
     commands.despawn(entity);
-    let waits = commands.spawn(A(3));
+    let waits = commands.spawn(kinds::Health::<false>(3));
     assert!(!commands.is_empty());
     // spec: CMD-03
     assert!(contents.contains(entity) && contents.contains("door"));
@@ -99,16 +91,19 @@ fn contents_tell_what_is_there_now_and_not_what_waits() {
     assert!(!contents.has::<B>(entity) && !contents.has::<A>(waits));
     contents.get_mut::<A>("door").unwrap().0 += 10;
     assert_eq!(contents.get_mut::<A>(gone), None);
-    assert_eq!(contents.get::<A>(entity), Some(&A(11)));
+    assert_eq!(contents.get::<A>(entity), Some(&kinds::Health::<false>(11)));
     world.apply_commands().unwrap();
     assert!(!world.contains(entity));
-    assert_eq!(world.get::<A>(waits), Some(&A(3)));
+    assert_eq!(world.get::<A>(waits), Some(&kinds::Health::<false>(3)));
 }
 
 #[test]
 fn references_to_components_are_alike_where_their_entities_are() {
     let mut world = World::new();
-    let ids = [world.spawn(A(1)), world.spawn(A(1))];
+    let ids = [
+        world.spawn(kinds::Health::<false>(1)),
+        world.spawn(kinds::Health::<false>(1)),
+    ];
     let [one, other] = ids.map(|id| world.component_ref::<A>(id).unwrap());
     assert_eq!(one, world.component_ref::<A>(ids[0]).unwrap());
     assert_ne!(one, other);

@@ -1,28 +1,16 @@
 //! What typed systems are called, what they show, and what their parameters tell of single entities.
 
 mod common;
+mod kinds;
 
 use std::any::{type_name, type_name_of_val};
 use std::time::Duration;
 
 use common::{Trace, manual};
 use ecs::{
-    Component, Entity, Matches, ParallelSystem, Register, Res, ResMut, Typed, Value, Workers, json,
-    parallel,
+    Entity, Matches, ParallelSystem, Register, Res, ResMut, Typed, Value, Workers, json, parallel,
 };
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Weight(i64);
-
-impl Component for Weight {
-    fn type_name() -> &'static str {
-        "Weight"
-    }
-
-    fn export(&self) -> Value {
-        json!(self.0)
-    }
-}
+use kinds::Weight;
 
 struct Shown;
 
@@ -84,15 +72,20 @@ fn matches_tell_of_single_entities() {
         claim.set_workers(&Workers::new(workers).unwrap());
         claim.context().set_worth_waking(Duration::ZERO);
         let world = claim.world();
-        let heavy = world.spawn(Weight(7));
+        let heavy = world.spawn(Weight::<false>(7));
         let plain = world.spawn(());
-        let gone = world.spawn(Weight(8));
+        let gone = world.spawn(Weight::<false>(8));
         world.despawn(gone);
         let trace = Trace::default();
         for name in ["a", "b"] {
             let noted = trace.clone();
-            let look = move |weights: Matches<'_, &Weight>| {
-                let of = |entity: Entity| (weights.get(entity).copied(), weights.is_alive(entity));
+            let look = move |weights: Matches<'_, &Weight<false>>| {
+                let of = |entity: Entity| {
+                    (
+                        weights.get(entity).map(|weight| weight.0),
+                        weights.is_alive(entity),
+                    )
+                };
                 noted.add(format!("{:?}", [heavy, plain, gone].map(of)));
             };
             claim.add_system(parallel(name, look).every_pass()).unwrap();
@@ -100,7 +93,7 @@ fn matches_tell_of_single_entities() {
         claim.update().unwrap();
         let expected = format!(
             "{:?}",
-            [(Some(Weight(7)), true), (None, true), (None, false)]
+            [(Some(7), true), (None::<i64>, true), (None, false)]
         );
         // spec: PAR-01
         assert_eq!(trace.take(), [expected.clone(), expected]);

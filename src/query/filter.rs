@@ -385,32 +385,28 @@ impl<T: AskedKind> Timeless for Without<T> {}
 
 macro_rules! tuples {
     ($(($($filter:ident $at:tt),*);)*) => {$(
+        #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple filters nothing")]
         impl<$($filter: Filter),*> Filter for ($($filter,)*) {
             type State = ($($filter::State,)*);
             type Lens<'a> = ($($filter::Lens<'a>,)*);
 
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple filters nothing")]
             fn collect(requests: &mut Requests<'_>) -> Self::State {
                 ($($filter::collect(requests),)*)
             }
 
-            #[allow(unused_variables, reason = "the empty tuple filters nothing")]
             fn by_row(state: &Self::State) -> bool {
                 false $(|| $filter::by_row(&state.$at))*
             }
 
-            #[allow(unused_variables, reason = "the empty tuple filters nothing")]
             fn admits(state: &Self::State, archetype: &Archetype) -> bool {
                 true $(&& $filter::admits(&state.$at, archetype))*
             }
 
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple filters nothing")]
             fn lens<'a>(state: &Self::State, rows: &FilterRows<'a, '_>) -> Self::Lens<'a> {
                 ($($filter::lens(&state.$at, rows),)*)
             }
 
             #[inline]
-            #[allow(unused_variables, reason = "the empty tuple filters nothing")]
             fn word(lens: &Self::Lens<'_>, first: usize) -> u64 {
                 u64::MAX $(& $filter::word(&lens.$at, first))*
             }

@@ -107,9 +107,9 @@ impl Body {
             let among = self.rest.hearing.channels[at].listeners.len();
             for numbers in stretch.turns(among) {
                 // A listener may register and remove systems; that makes new channels in the next pass.
-                for listener in 0..among {
-                    let (key, number) = self.rest.hearing.channels[at].listeners[listener];
-                    self.hear_some(key, number, &stretch, numbers.clone(), shared, &mark)?;
+                for place in 0..among {
+                    let (key, listener) = self.rest.hearing.channels[at].listeners[place];
+                    self.hear_some(key, listener, &stretch, numbers.clone(), shared, &mark)?;
                     if self.is_stopping(shared) || self.world.id() != self.rest.hearing.world {
                         return Ok(());
                     }

@@ -6,7 +6,8 @@
 
 use std::any::TypeId;
 
-use super::column::{Column, Columns};
+use super::column::Column;
+use super::columns::Columns;
 use super::component::Component;
 use super::kinds::{KindId, Kinds};
 use crate::base::caught::FirstPanic;

@@ -7,7 +7,8 @@
 
 use smallvec::SmallVec;
 
-use super::column::{Column, Place, PlaceTaker, Room};
+use super::column::Column;
+use super::columns::{Place, PlaceTaker, Room};
 use super::component::{Component, ComponentType, Named, Storage, TypeName};
 use super::sparse::SparseSet;
 use crate::base::caught::FirstPanic;
@@ -278,11 +279,11 @@ fn append<T: Component>(mut values: Vec<T>, columns: &mut ColumnTaker<'_>) {
 
 macro_rules! tuples {
     ($(($($part:ident $at:tt),*);)*) => {$(
+        #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
         impl<$($part: Bundle),*> Bundle for ($($part,)*) {
             type Columns<'a> = ($($part::Columns<'a>,)*);
             type Places<'b> = ($($part::Places<'b>,)*);
 
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn parts(parts: &mut Parts) {
                 $($part::parts(parts);)*
             }
@@ -292,36 +293,30 @@ macro_rules! tuples {
                 false $(|| $part::in_columns())*
             }
 
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
             fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>> {
                 Some(($($part::columns(columns)?,)*))
             }
 
             #[inline]
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn push(self, columns: &mut Self::Columns<'_>) {
                 $(self.$at.push(&mut columns.$at);)*
             }
 
             #[inline]
-            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
             fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Self::Places<'b>> {
                 Some(($($part::places(places)?,)*))
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn append<'b>(self, places: &Self::Places<'b>, room: &mut Room<'_, 'b>) {
                 $(self.$at.append(&places.$at, room);)*
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn put(self, row: &mut RowWriter<'_>) {
                 $(self.$at.put(row);)*
             }
 
-            #[allow(unused_variables, reason = "the empty tuple has no parts")]
             fn discard(self, panics: &mut FirstPanic) {
                 $(self.$at.discard(panics);)*
             }

@@ -12,6 +12,7 @@ pub(crate) mod archetype;
 pub(crate) mod bundle;
 pub(crate) mod changes;
 pub(crate) mod column;
+mod columns;
 pub(crate) mod component;
 pub(crate) mod entities;
 pub(crate) mod error;
@@ -41,7 +42,8 @@ pub(crate) use self::batch::{SpawnFault, Spawned};
 
 use self::archetype::Archetype;
 use self::changes::Changes;
-use self::column::{Column, Kept};
+use self::column::Column;
+use self::columns::Kept;
 use self::component::ComponentType;
 use self::edges::{Destinations, Edges, Last};
 use self::entities::Entities;

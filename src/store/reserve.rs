@@ -198,6 +198,17 @@ mod tests {
         entities.alloc(0, 0).expect("there are slots")
     }
 
+    /// As many slots as there may be, all of which were used.
+    fn all_free(limit: u32) -> Entities {
+        let mut entities = Entities::new();
+        entities.set_limit(limit);
+        let ids: Vec<Entity> = (0..limit).map(|_| issue(&mut entities)).collect();
+        for entity in &ids {
+            entities.release(entity.index());
+        }
+        entities
+    }
+
     /// What three reserves give that are lent together; they are asked as often as `counts` says, in this order.
     fn taken(entities: &mut Entities, counts: [usize; 3], order: [usize; 3]) -> [Vec<Entity>; 3] {
         let mut reserves = [0, 1, 2].map(|_| Reserve::default());
@@ -286,12 +297,7 @@ mod tests {
 
     #[test]
     fn where_few_slots_are_left_a_reserve_holds_a_thousand_free_ones() {
-        let mut entities = Entities::new();
-        entities.set_limit(1_000);
-        let ids: Vec<Entity> = (0..1_000).map(|_| issue(&mut entities)).collect();
-        for entity in &ids {
-            entities.release(entity.index());
-        }
+        let mut entities = all_free(1_000);
         let mut reserve = Reserve::default();
         entities.fill(&mut reserve);
         for _ in 0..1_000 {
@@ -304,12 +310,7 @@ mod tests {
 
     #[test]
     fn where_few_slots_are_left_those_lent_together_share_the_free_ones() {
-        let mut entities = Entities::new();
-        entities.set_limit(21);
-        let ids: Vec<Entity> = (0..21).map(|_| issue(&mut entities)).collect();
-        for entity in &ids {
-            entities.release(entity.index());
-        }
+        let mut entities = all_free(21);
         let mut reserves = [Reserve::default(), Reserve::default()];
         for (turn, reserve) in (0..).zip(&mut reserves) {
             entities.lend(reserve, turn, 2);

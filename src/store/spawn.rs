@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::batch::SpawnFault;
 use super::bundle::{Bundle, Parts, RowWriter};
 use super::changes::Change;
-use super::column::Kept;
+use super::columns::Kept;
 use super::component::Component;
 use super::edges::{Destinations, LEAVES};
 use super::entities::Entities;

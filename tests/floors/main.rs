@@ -43,7 +43,7 @@ const RULES: Rules = Rules {
         // A row moves from one typed vector to another, which is found by its key, as in a column.
         ("store/values.rs", "store/column.rs"),
         // The places of a bundle's parts are found and filled by the bundle, and kept where the columns are.
-        ("store/column.rs", "store/bundle.rs"),
+        ("store/columns.rs", "store/bundle.rs"),
         // What user code is called with names the context, and the context gives access to what it is called from.
         ("runtime/system.rs", "runtime/context.rs"),
         ("runtime/system.rs", "runtime/declared.rs"),
