@@ -57,6 +57,11 @@ impl<'w, T> Ahead<'w, T> {
 }
 
 impl<'w, T> Ahead<'w, T> {
+    /// All that are left.
+    pub(super) fn left(self) -> &'w mut [T] {
+        self.left
+    }
+
     /// Takes as many elements as are asked for, from `first` on.
     pub(super) fn take_many(&mut self, first: usize, count: usize) -> Option<&'w mut [T]> {
         let (elements, left) = std::mem::take(&mut self.left)
@@ -262,29 +267,40 @@ impl<'w, 'v, const N: usize> Cells<'w, 'v, N> {
             .get_mut(if N == 1 { 0 } else { term.request as usize })
     }
 
-    /// What a term reads. Several may read one column.
+    /// The column of a term that reads. Several may read one column.
     #[inline(always)]
-    pub(super) fn read<T: Component>(&mut self, term: Term) -> &'w [T] {
-        let Some(cell) = self.cell(term) else {
-            return &[];
-        };
+    pub(super) fn shared(&mut self, term: Term) -> Option<&'w Column> {
+        let cell = self.cell(term)?;
         let column: &'w Column = match std::mem::replace(cell, Cell::Empty) {
-            Cell::Empty => return &[],
+            Cell::Empty => return None,
             Cell::Shared(column) => column,
             Cell::Exclusive(column) => column,
         };
         *cell = Cell::Shared(column);
-        column.values().unwrap_or_default()
+        Some(column)
+    }
+
+    /// The column of a term that writes; it is taken.
+    #[inline(always)]
+    pub(super) fn exclusive(&mut self, term: Term) -> Option<&'w mut Column> {
+        match std::mem::replace(self.cell(term)?, Cell::Empty) {
+            Cell::Exclusive(column) => Some(column),
+            _ => None,
+        }
+    }
+
+    /// What a term reads.
+    #[inline(always)]
+    pub(super) fn read<T: Component>(&mut self, term: Term) -> &'w [T] {
+        let column = self.shared(term);
+        column.and_then(Column::values).unwrap_or_default()
     }
 
     /// What a term writes that has marks of its own.
     #[inline(always)]
     pub(super) fn mark<T: Component>(&mut self, term: Term) -> (&'w mut [T], Option<Marks<'w>>) {
-        let cell = self.cell(term);
-        match cell.map(|cell| std::mem::replace(cell, Cell::Empty)) {
-            Some(Cell::Exclusive(column)) => column.values_mut().unwrap_or_default(),
-            _ => (&mut [], None),
-        }
+        let column = self.exclusive(term);
+        column.and_then(Column::values_mut).unwrap_or_default()
     }
 
     /// What a term writes that has none.

@@ -5,10 +5,11 @@ use std::iter::Zip;
 use smallvec::SmallVec;
 
 use super::access::{Bound, Requests, Term};
-use super::cells::Cells;
+use super::cells::{Cells, EntityRows};
 use super::fetch::{Query, ReadOnlyQuery};
 use super::held::Place;
 use crate::base::entity::Entity;
+use crate::store::visits::{Keeper, Room};
 
 /// Rows that are all there, or all not.
 ///
@@ -124,6 +125,14 @@ pub struct OptionState<S> {
     needs: SmallVec<[Term; 4]>,
 }
 
+impl<S> OptionState<S> {
+    /// Whether the archetype may have all that the term asks for.
+    #[inline]
+    fn are_there<const WIDTH: usize>(&self, cells: &Cells<'_, '_, WIDTH>) -> bool {
+        self.needs.iter().all(|term| cells.has(*term))
+    }
+}
+
 impl<Q: Query> Query for Option<Q> {
     type Item<'w> = Option<Q::Item<'w>>;
     type Slices<'w> = OptionSlices<Q::Slices<'w>>;
@@ -150,10 +159,38 @@ impl<Q: Query> Query for Option<Q> {
         state: &Self::State,
         cells: &mut Cells<'w, '_, WIDTH>,
     ) -> Self::Fetch<'w> {
-        let present = state.needs.iter().all(|term| cells.has(*term));
         OptionFetch {
-            fetch: present.then(|| Q::fetch(&state.inner, cells)),
+            fetch: state
+                .are_there(cells)
+                .then(|| Q::fetch(&state.inner, cells)),
             len: cells.rows.len(),
+            passed: 0,
+        }
+    }
+
+    type Kept<'b> = Option<Q::Kept<'b>>;
+
+    fn keep<'c, 'b, const WIDTH: usize>(
+        state: &Self::State,
+        cells: &mut Cells<'c, '_, WIDTH>,
+        keeper: &Keeper<'c, 'b>,
+    ) -> Option<Self::Kept<'b>> {
+        if state.are_there(cells) {
+            Q::keep(&state.inner, cells, keeper).map(Some)
+        } else {
+            Some(None)
+        }
+    }
+
+    #[inline]
+    fn open<'w, 'b>(
+        kept: &'w mut Self::Kept<'b>,
+        rows: EntityRows<'w>,
+        room: Room<'w, 'b>,
+    ) -> Self::Fetch<'w> {
+        OptionFetch {
+            fetch: kept.as_mut().map(|kept| Q::open(kept, rows, room)),
+            len: rows.len(),
             passed: 0,
         }
     }
@@ -344,6 +381,21 @@ macro_rules! tuples {
             #[inline]
             fn fetch<'w, const WIDTH: usize>(state: &Self::State, cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
                 ($($term::fetch(&state.$at, cells),)+)
+            }
+
+            type Kept<'b> = ($($term::Kept<'b>,)+);
+
+            fn keep<'c, 'b, const WIDTH: usize>(
+                state: &Self::State,
+                cells: &mut Cells<'c, '_, WIDTH>,
+                keeper: &Keeper<'c, 'b>,
+            ) -> Option<Self::Kept<'b>> {
+                Some(($($term::keep(&state.$at, cells, keeper)?,)+))
+            }
+
+            #[inline]
+            fn open<'w, 'b>(kept: &'w mut Self::Kept<'b>, rows: EntityRows<'w>, room: Room<'w, 'b>) -> Self::Fetch<'w> {
+                ($($term::open(&mut kept.$at, rows, room),)+)
             }
 
             #[inline]

@@ -6,6 +6,7 @@ use super::held::{Place, ReadFetch, ReadPart, WriteFetch, read_fetch, write_fetc
 use super::mutable::{MarkFetch, Mut, MutRows, MutSlice};
 use crate::base::entity::Entity;
 use crate::store::component::{Component, ComponentType, Named, Storage, TypeName};
+use crate::store::visits::{Keeper, Room, ToRead, ToWrite};
 
 /// What a query asks for: one of the terms below, or a tuple of up to 12 of them (nested ones included).
 ///
@@ -36,6 +37,9 @@ pub trait Query {
     type State: Send + Sync + 'static;
     #[doc(hidden)]
     type Fetch<'w>;
+    /// What is kept of an archetype from one visit to the next.
+    #[doc(hidden)]
+    type Kept<'b>: Send + Sync + 'b;
     /// Iterator over the rows of a chunk.
     type Rows<'w>: Iterator<Item = Self::Item<'w>> + Default;
     /// How many kinds it asks for, at most.
@@ -53,6 +57,20 @@ pub trait Query {
     fn fetch<'w, const WIDTH: usize>(
         state: &Self::State,
         cells: &mut Cells<'w, '_, WIDTH>,
+    ) -> Self::Fetch<'w>;
+    /// Looks up what can be kept, as `fetch` does; nothing of a sparse kind, nor where ticks are written.
+    #[doc(hidden)]
+    fn keep<'c, 'b, const WIDTH: usize>(
+        state: &Self::State,
+        cells: &mut Cells<'c, '_, WIDTH>,
+        keeper: &Keeper<'c, 'b>,
+    ) -> Option<Self::Kept<'b>>;
+    /// What `fetch` would give, of what was kept.
+    #[doc(hidden)]
+    fn open<'w, 'b>(
+        kept: &'w mut Self::Kept<'b>,
+        rows: EntityRows<'w>,
+        room: Room<'w, 'b>,
     ) -> Self::Fetch<'w>;
     /// All rows of an archetype; those that are written without marks of their own count as written.
     #[doc(hidden)]
@@ -158,6 +176,21 @@ macro_rules! reference_terms {
             read_fetch(*state, cells)
         }
 
+        type Kept<'b> = ToRead<'b, T>;
+
+        fn keep<'c, 'b, const WIDTH: usize>(
+            state: &Term,
+            cells: &mut Cells<'c, '_, WIDTH>,
+            keeper: &Keeper<'c, 'b>,
+        ) -> Option<Self::Kept<'b>> {
+            keeper.to_read(cells.shared(*state)?)
+        }
+
+        #[inline]
+        fn open<'w, 'b>(kept: &'w mut Self::Kept<'b>, _: EntityRows<'w>, room: Room<'w, 'b>) -> Self::Fetch<'w> {
+            ReadFetch::Table(kept.rows(room))
+        }
+
         #[inline]
         fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
             fetch.slice().iter()
@@ -226,6 +259,21 @@ macro_rules! mutable_terms {
             #[inline]
             fn fetch<'w, const WIDTH: usize>(state: &Term, cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
                 write_fetch(*state, cells)
+            }
+
+            type Kept<'b> = ToWrite<'b, T>;
+
+            fn keep<'c, 'b, const WIDTH: usize>(
+                state: &Term,
+                cells: &mut Cells<'c, '_, WIDTH>,
+                keeper: &Keeper<'c, 'b>,
+            ) -> Option<Self::Kept<'b>> {
+                keeper.to_write(cells.exclusive(*state)?)
+            }
+
+            #[inline]
+            fn open<'w, 'b>(kept: &'w mut Self::Kept<'b>, _: EntityRows<'w>, room: Room<'w, 'b>) -> Self::Fetch<'w> {
+                WriteFetch::Table { values: kept.rows(room), marks: None, now: 0 }
             }
 
             #[inline]
@@ -314,6 +362,29 @@ impl<T: Component> Query for Mut<'_, T> {
         }
     }
 
+    type Kept<'b> = ToWrite<'b, T>;
+
+    fn keep<'c, 'b, const WIDTH: usize>(
+        state: &Term,
+        cells: &mut Cells<'c, '_, WIDTH>,
+        keeper: &Keeper<'c, 'b>,
+    ) -> Option<Self::Kept<'b>> {
+        keeper.to_write(cells.exclusive(*state)?)
+    }
+
+    #[inline]
+    fn open<'w, 'b>(
+        kept: &'w mut Self::Kept<'b>,
+        _: EntityRows<'w>,
+        room: Room<'w, 'b>,
+    ) -> Self::Fetch<'w> {
+        MarkFetch::Table(MutSlice {
+            values: kept.rows(room),
+            ticks: None,
+            now: 0,
+        })
+    }
+
     #[inline]
     fn rows(fetch: Self::Fetch<'_>) -> Self::Rows<'_> {
         fetch.slice().into_iter()
@@ -373,6 +444,21 @@ impl Query for Entity {
     #[inline]
     fn fetch<'w, const WIDTH: usize>((): &(), cells: &mut Cells<'w, '_, WIDTH>) -> Self::Fetch<'w> {
         cells.rows
+    }
+
+    type Kept<'b> = ();
+
+    fn keep<'c, const WIDTH: usize>(
+        (): &(),
+        _: &mut Cells<'c, '_, WIDTH>,
+        _: &Keeper<'c, '_>,
+    ) -> Option<()> {
+        Some(())
+    }
+
+    #[inline]
+    fn open<'w>((): &'w mut (), rows: EntityRows<'w>, _: Room<'w, '_>) -> Self::Fetch<'w> {
+        rows
     }
 
     #[inline]

@@ -108,13 +108,17 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
             core,
             scratch,
             arena,
+            visits,
         } = state;
         let arena = arena.begin();
+        if visits.len() < core.matches.len() && !core.by_row {
+            visits.resize_with(core.matches.len(), Default::default);
+        }
         Self {
             rows: Q::Rows::default(),
             course: arena.alloc(Course {
                 slow: None,
-                walk: Walk::new(core, ground, run, arena),
+                walk: Walk::new(core, visits, ground, run, arena),
                 scratch,
             }),
         }

@@ -65,7 +65,7 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
                 }
             }
         }
-        let mut walk = Walk::new(&self.core, ground, run, self.arena.begin());
+        let mut walk = Walk::new(&self.core, &mut [], ground, run, self.arena.begin());
         let mut items = [const { None }; N];
         let mut fetch = None;
         let mut at_place = usize::MAX;
@@ -96,7 +96,8 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
         self.core.update(store)?;
         let run = self.look(store);
         let mut rows: Vec<Entity> = Vec::new();
-        let mut walk = Walk::new(&self.core, Ground::Whole(store), run, self.arena.begin());
+        let ground = Ground::Whole(store);
+        let mut walk = Walk::new(&self.core, &mut [], ground, run, self.arena.begin());
         while let Some(stop) = walk.advance(&mut self.scratch) {
             rows.extend(stop.selected(&self.scratch.bits));
         }

@@ -10,6 +10,7 @@ use super::error::QueryError;
 use super::fetch::Query;
 use super::filter::Filter;
 use crate::store::Store;
+use crate::store::visits::Visit;
 
 /// What preparing a query has cost so far, and what it found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,11 @@ pub(crate) struct QueryState<Q: Query, F: Filter> {
     pub(crate) core: QueryCore<Q, F>,
     pub(super) scratch: Scratch,
     pub(super) arena: Arena,
+    /// For each match what is kept from one visit to the next, where rows are not told apart.
+    pub(super) visits: Vec<KeptVisit<Q>>,
 }
+
+pub(super) type KeptVisit<Q> = Visit<<Q as Query>::Kept<'static>>;
 
 /// What a run of a query writes while it reads the rest of the state.
 #[derive(Default)]
@@ -58,6 +63,7 @@ impl<Q: Query, F: Filter> QueryState<Q, F> {
             core: QueryCore::new(store)?,
             scratch: Scratch::default(),
             arena: Arena::default(),
+            visits: Vec::new(),
         })
     }
 

@@ -12,18 +12,20 @@ use super::cells::{Ahead, Cells, EntityRows, NumberedView, entity_at, view_of};
 use super::fetch::Query;
 use super::filter::{Filter, FilterRows};
 use super::lent::{Ground, Run};
-use super::state::{QueryCore, Scratch};
+use super::state::{KeptVisit, QueryCore, Scratch};
 use crate::base::entity::Entity;
 use crate::store::Store;
 use crate::store::archetype::Archetype;
 use crate::store::column::Column;
+use crate::store::columns::Columns;
 use crate::store::entities::Slot;
 use crate::store::sparse::SparseSet;
+use crate::store::visits::{Keeper, Room, Visited, Visitor, visit, visit_again};
 
 /// The matching archetypes that are left, each given out once.
 pub(super) struct Walk<'w, Q: Query, F: Filter> {
     state: &'w QueryCore<Q, F>,
-    pieces: Pieces<'w>,
+    pieces: Pieces<'w, Q>,
     /// The next match.
     next: usize,
     slots: &'w [Slot],
@@ -33,8 +35,12 @@ pub(super) struct Walk<'w, Q: Query, F: Filter> {
 }
 
 /// The archetypes that lie ahead.
-enum Pieces<'w> {
-    Whole(Ahead<'w, Archetype>),
+enum Pieces<'w, Q: Query> {
+    Whole {
+        archetypes: Ahead<'w, Archetype>,
+        /// By match; none where rows are told apart.
+        visits: Ahead<'w, KeptVisit<Q>>,
+    },
     Lent {
         archetypes: &'w [Archetype],
         columns: Ahead<'w, Column>,
@@ -42,17 +48,19 @@ enum Pieces<'w> {
 }
 
 /// One archetype, with the columns that are lent of it if it is shared.
-enum Piece<'w> {
-    Whole(&'w mut Archetype),
+enum Piece<'w, Q: Query> {
+    Whole(&'w mut Archetype, Option<&'w mut KeptVisit<Q>>),
     Lent(&'w Archetype, &'w mut [Column]),
 }
 
-impl<'w> Pieces<'w> {
+impl<'w, Q: Query> Pieces<'w, Q> {
     /// Takes an archetype out: the one with this number, the match in this place.
     #[inline(always)]
-    fn take(&mut self, number: usize, place: usize, written: usize) -> Option<Piece<'w>> {
+    fn take(&mut self, number: usize, place: usize, written: usize) -> Option<Piece<'w, Q>> {
         match self {
-            Self::Whole(ahead) => Some(Piece::Whole(ahead.take(number)?)),
+            Self::Whole { archetypes, visits } => {
+                Some(Piece::Whole(archetypes.take(number)?, visits.take(place)))
+            }
             Self::Lent {
                 archetypes,
                 columns,
@@ -64,18 +72,18 @@ impl<'w> Pieces<'w> {
     }
 }
 
-impl Piece<'_> {
+impl<Q: Query> Piece<'_, Q> {
     #[inline(always)]
     fn archetype(&self) -> &Archetype {
         match self {
-            Self::Whole(archetype) => archetype,
+            Self::Whole(archetype, _) => archetype,
             Self::Lent(archetype, _) => archetype,
         }
     }
 
     fn lent(&self) -> &[Column] {
         match self {
-            Self::Whole(_) => &[],
+            Self::Whole(..) => &[],
             Self::Lent(_, columns) => columns,
         }
     }
@@ -109,6 +117,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     /// Begins a run.
     pub(super) fn new(
         state: &'w QueryCore<Q, F>,
+        visits: &'w mut [KeptVisit<Q>],
         ground: Ground<'w>,
         Run { since, now }: Run,
         arena: &'w Bump,
@@ -126,7 +135,10 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                 } else {
                     &[]
                 };
-                let pieces = Pieces::Whole(Ahead::new(archetypes));
+                let pieces = Pieces::Whole {
+                    archetypes: Ahead::new(archetypes),
+                    visits: Ahead::new(visits),
+                };
                 (entities.slots(), pieces, views)
             }
             Ground::Lent(store, loan) => {
@@ -177,14 +189,18 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     }
 
     #[inline(always)]
-    fn stop(&self, place: usize, views: &'w [NumberedView<'w>], piece: Piece<'w>) -> Stop<'w, Q> {
-        let positions = self.state.positions_at(place);
-        stop(self.state, self.slots, views, self.now, positions, piece)
+    fn stop(
+        &self,
+        place: usize,
+        views: &'w [NumberedView<'w>],
+        piece: Piece<'w, Q>,
+    ) -> Stop<'w, Q> {
+        stop(self.state, self.slots, views, self.now, place, piece)
     }
 
     /// Takes the next match out: its place, the archetype's number, and that.
     #[inline(always)]
-    fn step(&mut self, scratch: &mut Scratch) -> Option<(usize, usize, Piece<'w>)> {
+    fn step(&mut self, scratch: &mut Scratch) -> Option<(usize, usize, Piece<'w, Q>)> {
         let place = self.next;
         let number = *self.state.matches.get(place)? as usize;
         self.next += 1;
@@ -233,20 +249,24 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         scratch.visited += matches.len() as u64;
         let mut acc = init;
         match pieces {
-            Pieces::Whole(ahead) => {
-                let mut ahead = std::mem::take(ahead);
-                let width = state.width();
-                let mut positions = state.positions.get(*next * width..).unwrap_or_default();
-                for &number in matches {
-                    let archetype = ahead.take(number as usize);
-                    let (Some(archetype), Some((here, rest))) =
-                        (archetype, positions.split_at_checked(width))
-                    else {
+            Pieces::Whole { archetypes, visits } => {
+                let mut archetypes = std::mem::take(archetypes);
+                let visits = std::mem::take(visits).left();
+                for (at, (&number, kept)) in matches.iter().zip(visits).enumerate() {
+                    let Some(archetype) = archetypes.take(number as usize) else {
                         break;
                     };
-                    positions = rest;
-                    let stop = stop(state, slots, &[], now, here, Piece::Whole(archetype));
-                    acc = Q::fold(stop.fetch, acc, &mut f);
+                    let (ids, columns) = archetype.parts_mut();
+                    let rows = EntityRows { ids, slots };
+                    let caller = Caller {
+                        state,
+                        place: *next + at,
+                        rows,
+                    };
+                    acc = match visit_again(kept, columns, &caller) {
+                        Ok(fetch) => Q::fold(fetch, acc, &mut f),
+                        Err((kept, columns)) => caller.fold_anew(kept, columns, now, acc, &mut f),
+                    };
                 }
             }
             lent @ Pieces::Lent { .. } => {
@@ -255,8 +275,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                     let Some(piece) = lent.take(number, place, state.written.len()) else {
                         break;
                     };
-                    let here = state.positions_at(place);
-                    let stop = stop(state, slots, &[], now, here, piece);
+                    let stop = stop(state, slots, &[], now, place, piece);
                     acc = Q::fold(stop.fetch, acc, &mut f);
                 }
             }
@@ -272,7 +291,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     }
 
     /// Which rows of an archetype pass; false when none does.
-    fn select(&self, number: usize, piece: &Piece<'_>, bits: &mut Vec<u64>) -> bool {
+    fn select(&self, number: usize, piece: &Piece<'_, Q>, bits: &mut Vec<u64>) -> bool {
         let archetype = piece.archetype();
         let needed = || {
             self.state
@@ -314,6 +333,24 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
     }
 }
 
+/// The same work with as many cells as a query needs.
+macro_rules! with_cells {
+    ($query:ident, |$kinds:ident| $work:block) => {
+        match $query::KINDS {
+            0 | 1 => with_cells!(@ $kinds 1 $work),
+            2 => with_cells!(@ $kinds 2 $work),
+            3 => with_cells!(@ $kinds 3 $work),
+            4 => with_cells!(@ $kinds 4 $work),
+            5..=8 => with_cells!(@ $kinds 8 $work),
+            _ => with_cells!(@ $kinds MAX_TERMS $work),
+        }
+    };
+    (@ $kinds:ident $number:tt $work:block) => {{
+        const $kinds: usize = $number;
+        $work
+    }};
+}
+
 /// An archetype, taken apart for the terms of the query.
 #[inline(always)]
 fn stop<'w, Q: Query, F: Filter>(
@@ -321,49 +358,113 @@ fn stop<'w, Q: Query, F: Filter>(
     slots: &'w [Slot],
     views: &[NumberedView<'w>],
     now: u64,
-    positions: &[u16],
-    piece: Piece<'w>,
+    place: usize,
+    piece: Piece<'w, Q>,
 ) -> Stop<'w, Q> {
-    let archetype = match piece {
-        Piece::Whole(archetype) => archetype,
+    let (archetype, kept) = match piece {
+        Piece::Whole(archetype, kept) => (archetype, kept),
         Piece::Lent(archetype, lent) => {
+            let positions = state.positions_at(place);
             return stop_lent(state, slots, views, now, positions, archetype, lent);
         }
     };
-    macro_rules! wide {
-        ($kinds:expr) => {
-            stop_with::<Q, F, { $kinds }>(state, slots, views, now, positions, archetype)
-        };
-    }
-    match Q::KINDS {
-        0 | 1 => wide!(1),
-        2 => wide!(2),
-        3 => wide!(3),
-        4 => wide!(4),
-        5..=8 => wide!(8),
-        _ => wide!(MAX_TERMS),
-    }
-}
-
-#[inline(always)]
-fn stop_with<'w, Q: Query, F: Filter, const KINDS: usize>(
-    state: &QueryCore<Q, F>,
-    slots: &'w [Slot],
-    views: &[NumberedView<'w>],
-    now: u64,
-    positions: &[u16],
-    archetype: &'w mut Archetype,
-) -> Stop<'w, Q> {
     let (ids, columns) = archetype.parts_mut();
     let rows = EntityRows { ids, slots };
-    let mut cells = Cells::<KINDS>::new(columns, rows, positions, views, now);
-    let fetch = Q::fetch(&state.query, &mut cells);
+    let (fetch, marks_rows) = if let Some(kept) = kept {
+        Caller { state, place, rows }.fetch(kept, columns, now)
+    } else {
+        let positions = state.positions_at(place);
+        fetch_of(state, columns.lend(), rows, views, now, positions)
+    };
     Stop {
         fetch,
         ids,
         slots,
         by_row: state.by_row,
-        marks_rows: cells.marks_rows,
+        marks_rows,
+    }
+}
+
+/// What the terms hold of an archetype's columns, and whether its rows are to be marked.
+#[inline(always)]
+fn fetch_of<'w, Q: Query, F: Filter>(
+    state: &QueryCore<Q, F>,
+    columns: &'w mut [Column],
+    rows: EntityRows<'w>,
+    views: &[NumberedView<'w>],
+    now: u64,
+    positions: &[u16],
+) -> (Q::Fetch<'w>, bool) {
+    with_cells!(Q, |KINDS| {
+        let mut cells = Cells::<KINDS>::new(columns, rows, positions, views, now);
+        (Q::fetch(&state.query, &mut cells), cells.marks_rows)
+    })
+}
+
+/// A query that visits the archetype of one of its matches.
+struct Caller<'s, 'w, Q: Query, F: Filter> {
+    state: &'s QueryCore<Q, F>,
+    place: usize,
+    rows: EntityRows<'w>,
+}
+
+impl<'w, Q: Query, F: Filter> Caller<'_, 'w, Q, F> {
+    /// What the terms hold of the archetype, and whether its rows are to be marked.
+    #[inline(always)]
+    fn fetch(
+        &self,
+        kept: &'w mut KeptVisit<Q>,
+        columns: &'w mut Columns,
+        now: u64,
+    ) -> (Q::Fetch<'w>, bool) {
+        match visit(kept, columns, self) {
+            Visited::Parts(fetch) => (fetch, false),
+            Visited::Columns(columns) => {
+                let positions = self.state.positions_at(self.place);
+                fetch_of(self.state, columns, self.rows, &[], now, positions)
+            }
+        }
+    }
+
+    /// Folds the rows of an archetype of which nothing is kept that is true.
+    #[cold]
+    #[inline(never)]
+    fn fold_anew<B>(
+        &self,
+        kept: &'w mut KeptVisit<Q>,
+        columns: &'w mut Columns,
+        now: u64,
+        acc: B,
+        f: &mut impl FnMut(B, Q::Item<'w>) -> B,
+    ) -> B {
+        let (fetch, _) = self.fetch(kept, columns, now);
+        Q::fold(fetch, acc, f)
+    }
+}
+
+impl<'w, Q: Query, F: Filter> Visitor<'w> for Caller<'_, 'w, Q, F> {
+    type Kept<'b> = Q::Kept<'b>;
+    type Parts = Q::Fetch<'w>;
+
+    fn keep<'c, 'b>(
+        &self,
+        columns: &'c mut [Column],
+        keeper: &Keeper<'c, 'b>,
+    ) -> Option<Self::Kept<'b>> {
+        let positions = self.state.positions_at(self.place);
+        let rows = EntityRows {
+            ids: &[],
+            slots: &[],
+        };
+        with_cells!(Q, |KINDS| {
+            let mut cells = Cells::<KINDS>::new(columns, rows, positions, &[], 0);
+            Q::keep(&self.state.query, &mut cells, keeper)
+        })
+    }
+
+    #[inline(always)]
+    fn open<'b>(&self, kept: &'w mut Self::Kept<'b>, room: Room<'w, 'b>) -> Self::Parts {
+        Q::open(kept, self.rows, room)
     }
 }
 

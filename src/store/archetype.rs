@@ -100,8 +100,17 @@ impl Archetype {
 
     /// Ids and columns at once, for a query.
     #[inline]
-    pub(crate) fn parts_mut(&mut self) -> (&[u32], &mut [Column]) {
-        (&self.ids, self.columns.lend())
+    pub(crate) fn parts_mut(&mut self) -> (&[u32], &mut Columns) {
+        (&self.ids, &mut self.columns)
+    }
+
+    /// Keeps ticks for a kind, if there is a column for it. What queries keep of the columns knows of none.
+    pub(super) fn track(&mut self, kind: KindId, now: u64) {
+        let mut columns = self.columns.lend().iter_mut();
+        if let Some(column) = columns.find(|column| column.kind() == kind) {
+            column.track(now);
+            self.columns.forget();
+        }
     }
 
     #[inline]

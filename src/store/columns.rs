@@ -36,7 +36,7 @@ use super::values::Values;
 use crate::base::caught::FirstPanic;
 
 /// The columns of an archetype, in the order of their type names.
-pub(super) struct Columns {
+pub(crate) struct Columns {
     all: Box<[Column]>,
     /// See invariant 1.
     round: u64,
@@ -62,7 +62,7 @@ impl Columns {
 
     /// Lends the columns to be changed in any way.
     #[inline]
-    pub(super) fn lend(&mut self) -> &mut [Column] {
+    pub(crate) fn lend(&mut self) -> &mut [Column] {
         self.round = 0;
         &mut self.all
     }
@@ -75,8 +75,24 @@ impl Columns {
         }
     }
 
+    #[inline]
+    pub(super) fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The columns of a round, not to be exchanged, and their numbers.
+    pub(super) fn known(&mut self) -> (&mut [Column], &[u64]) {
+        (&mut self.all, &self.known)
+    }
+
+    /// Makes all that was kept of the columns worthless, though they are what they were.
+    pub(super) fn forget(&mut self) {
+        self.round = 0;
+        self.last = 0;
+    }
+
     /// Gives the round a number: the last one, if all columns are what they were.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         if self.last == 0 || !self.are_known() {
             self.known = self.all.iter().map(Column::number).collect();
             self.last = next_number();
@@ -95,10 +111,11 @@ impl Columns {
     }
 }
 
-const NO_ROUND: u64 = u64::MAX;
+/// Columns never have this round.
+pub(super) const NO_ROUND: u64 = u64::MAX;
 
 /// A lifetime that equals no other.
-type Brand<'b> = PhantomData<fn(&'b ()) -> &'b ()>;
+pub(super) type Brand<'b> = PhantomData<fn(&'b ()) -> &'b ()>;
 
 /// Where the parts of a bundle belong, as long as nobody else had the columns.
 pub(super) struct Kept {

@@ -12,7 +12,7 @@ pub(crate) mod archetype;
 pub(crate) mod bundle;
 pub(crate) mod changes;
 pub(crate) mod column;
-mod columns;
+pub(crate) mod columns;
 pub(crate) mod component;
 pub(crate) mod entities;
 pub(crate) mod error;
@@ -33,6 +33,7 @@ mod spawn;
 pub(crate) mod ticks;
 mod upkeep;
 mod values;
+pub(crate) mod visits;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -164,13 +165,7 @@ impl Store {
             self.sparse[set as usize].column_mut().track(now);
         }
         for archetype in &mut self.archetypes {
-            if let Some(column) = archetype
-                .columns_mut()
-                .iter_mut()
-                .find(|column| column.kind() == id)
-            {
-                column.track(now);
-            }
+            archetype.track(id, now);
         }
         // Bundles with the kind are plain no more.
         self.forget_paths();
