@@ -40,7 +40,7 @@ pub(crate) struct Columns {
     all: Box<[Column]>,
     /// See invariant 1.
     round: u64,
-    /// The round that was given last, and which columns there were.
+    /// The round that was given last, or will be, and which columns there were.
     last: u64,
     known: Box<[u64]>,
 }
@@ -48,10 +48,10 @@ pub(crate) struct Columns {
 impl Columns {
     pub(super) fn new(all: Box<[Column]>) -> Self {
         Self {
-            all,
             round: 0,
-            last: 0,
-            known: Box::default(),
+            last: next_number(),
+            known: all.iter().map(Column::number).collect(),
+            all,
         }
     }
 
@@ -80,21 +80,24 @@ impl Columns {
         self.round
     }
 
-    /// The columns of a round, not to be exchanged, and their numbers.
-    pub(super) fn known(&mut self) -> (&mut [Column], &[u64]) {
+    /// Lends the columns as [`lend`](Self::lend) does, with the numbers of those that there were in the last round.
+    pub(super) fn lend_known(&mut self) -> (&mut [Column], &[u64]) {
+        self.round = 0;
         (&mut self.all, &self.known)
     }
 
     /// Makes all that was kept of the columns worthless, though they are what they were.
     pub(super) fn forget(&mut self) {
         self.round = 0;
-        self.last = 0;
+        self.last = next_number();
     }
 
     /// Gives the round a number: the last one, if all columns are what they were.
     pub(super) fn settle(&mut self) {
-        if self.last == 0 || !self.are_known() {
-            self.known = self.all.iter().map(Column::number).collect();
+        if !self.are_known() {
+            for (known, column) in self.known.iter_mut().zip(&self.all) {
+                *known = column.number();
+            }
             self.last = next_number();
         }
         self.round = self.last;
@@ -279,6 +282,8 @@ mod tests {
         let ids = ["one", "other"].map(|name| kinds.intern(Some(name), ty, 0).unwrap());
         let column = |id: KindId| Column::new(id, kinds.get(id));
         let mut columns = Columns::new(ids.map(column).into());
+        let heads = 2 * (size_of::<Column>() + size_of::<u64>());
+        assert_eq!(columns.heads(), heads);
         assert_eq!(columns.round, 0);
         columns.settle();
         let first = columns.round;

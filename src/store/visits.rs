@@ -122,7 +122,7 @@ fn renew<'w, V: Visitor<'w>>(
     columns.settle();
     if visit.round != columns.round() {
         let round = columns.round();
-        let (columns, known) = columns.known();
+        let (all, known) = columns.lend_known();
         let keeper = Keeper {
             known,
             columns: PhantomData,
@@ -130,8 +130,10 @@ fn renew<'w, V: Visitor<'w>>(
         };
         *visit = Visit {
             round,
-            kept: visitor.keep(columns, &keeper),
+            kept: visitor.keep(all, &keeper),
         };
+        // They are in another round if the visitor has put others in their place.
+        columns.settle();
     }
 }
 
@@ -361,7 +363,7 @@ mod tests {
         let mut columns = setting.columns([10, 20]);
         let mut foreign = setting.column(0, 30);
         columns.settle();
-        let (own, known) = columns.known();
+        let (own, known) = columns.lend_known();
         let keeper = Keeper {
             known,
             columns: PhantomData,
