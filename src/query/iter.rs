@@ -5,8 +5,10 @@ use super::fetch::Query;
 use super::filter::Filter;
 use super::lent::{Ground, Run};
 use super::state::{QueryState, Scratch};
-use super::walk::{Stop, Walk};
+use super::stop::Stop;
+use super::walk::Walk;
 use crate::store::Store;
+use crate::store::visits::Visit;
 
 /// The matches of a query, in the order in which their archetypes were made, then row by row.
 ///
@@ -112,7 +114,7 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
         } = state;
         let arena = arena.begin();
         if visits.len() < core.matches.len() && !core.by_row {
-            visits.resize_with(core.matches.len(), Default::default);
+            add_visits(visits, core.matches.len());
         }
         Self {
             rows: Q::Rows::default(),
@@ -196,6 +198,13 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
         let id = stop.ids.get(row).ok_or(QueryError::NoneMatches)?;
         Q::pick(&mut stop.fetch, row, *id).ok_or(QueryError::NoneMatches)
     }
+}
+
+/// Makes room to keep what visits of new matches find.
+#[cold]
+#[inline(never)]
+fn add_visits<K>(visits: &mut Vec<Visit<K>>, matches: usize) {
+    visits.resize_with(matches, Visit::default);
 }
 
 impl<'w, Q: Query, F: Filter> Course<'w, Q, F> {

@@ -19,4 +19,5 @@ pub(crate) mod mutable;
 mod parallel;
 pub(crate) mod prepared;
 pub(crate) mod state;
+mod stop;
 mod walk;

@@ -21,7 +21,7 @@
 //!    these, and can keep none for later.
 #![allow(
     unsafe_code,
-    reason = "the pointers that are kept, measured against looking them up: a visit of an archetype 2 to 3 times faster"
+    reason = "the pointers that are kept, measured against looking them up: visits with two terms take half the instructions"
 )]
 
 use std::marker::PhantomData;
@@ -62,6 +62,13 @@ impl<K> Default for Visit<K> {
             round: NO_ROUND,
             kept: None,
         }
+    }
+}
+
+#[cfg(test)]
+impl<K> Visit<K> {
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.is_some()
     }
 }
 

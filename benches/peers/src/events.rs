@@ -264,6 +264,46 @@ fn told(count: usize) -> Sides {
         })
 }
 
+/// The telling alone: the components are there, and nobody was told of them yet. The others tell in the middle of the
+/// change.
+fn told_alone(count: usize) -> Sides {
+    Sides::default()
+        .with(Engine::Hand, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let places: Vec<Option<A>> = vec![Some(A(1.0)); count];
+            let mut called: Box<dyn FnMut(&A)> = Box::new(|_| add(&SUM, POINTS));
+            move |clock: &mut Clock| {
+                clock.time(|| {
+                    for place in places.iter().flatten() {
+                        black_box(&mut called)(place);
+                    }
+                });
+                taken(&SUM)
+            }
+        })
+        .with(Engine::Ours, {
+            static SUM: AtomicU64 = AtomicU64::new(0);
+            let mut world = OurWorld::new();
+            world
+                .observe::<A>(ecs::On::Added, |_, _, _| {
+                    add(&SUM, POINTS);
+                    Ok(())
+                })
+                .expect("it has a name");
+            let ids: Vec<_> = (0..count).map(|_| world.spawn(())).collect();
+            move |clock: &mut Clock| {
+                for id in &ids {
+                    world.insert(*id, A(1.0)).expect("it is alive");
+                }
+                clock.time(|| world.run_observers().expect("nothing fails"));
+                for id in &ids {
+                    world.remove::<A>(*id);
+                }
+                taken(&SUM)
+            }
+        })
+}
+
 pub(crate) fn run(bench: &mut Bench) {
     for &(count, size) in bench.sizes(&[(1_000, "1k"), (10_000, "10k"), (100_000, "100k")]) {
         for (words, how) in [
@@ -278,5 +318,7 @@ pub(crate) fn run(bench: &mut Bench) {
         bench.row(&name, count, || heard(count));
         let name = format!("observers {size}, told of a component each");
         bench.row(&name, count, || told(count));
+        let name = format!("observers {size}, the telling alone");
+        bench.row(&name, count, || told_alone(count));
     }
 }
