@@ -392,10 +392,22 @@ impl Entities {
     /// Ends a live or reserved id.
     #[inline]
     pub(super) fn release(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
-        if slot.place & PLACE != RESERVED {
+        if self.slots[index as usize].place & PLACE != RESERVED {
             self.live -= 1;
         }
+        self.free_slot(index);
+    }
+
+    /// Ends a live id.
+    #[inline]
+    pub(super) fn release_live(&mut self, index: u32) {
+        self.live -= 1;
+        self.free_slot(index);
+    }
+
+    #[inline]
+    fn free_slot(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
         if let Some(next) = self.tag.successor(slot.generation) {
             *slot = Slot {
                 generation: next,

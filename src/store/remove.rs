@@ -169,7 +169,7 @@ impl Store {
         if let Some(moved) = archetype.swap_remove_id(row) {
             self.entities.set_row(moved, row as u32);
         }
-        self.entities.release(index);
+        self.entities.release_live(index);
         panics.resume();
         true
     }
