@@ -113,8 +113,8 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
             visits,
         } = state;
         let arena = arena.begin();
-        if visits.len() < core.matches.len() && !core.by_row {
-            add_visits(visits, core.matches.len());
+        if visits.len() != core.matches.len() && !core.by_row {
+            fit_visits(visits, core.matches.len());
         }
         Self {
             rows: Q::Rows::default(),
@@ -200,10 +200,10 @@ impl<'w, Q: Query, F: Filter> QueryIter<'w, Q, F> {
     }
 }
 
-/// Makes room to keep what visits of new matches find.
+/// Makes a place for each match, to keep what its visits find.
 #[cold]
 #[inline(never)]
-fn add_visits<K>(visits: &mut Vec<Visit<K>>, matches: usize) {
+fn fit_visits<K>(visits: &mut Vec<Visit<K>>, matches: usize) {
     visits.resize_with(matches, Visit::default);
 }
 
