@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::access::Requests;
 use super::cells::{NumberedView, view_of};
+use super::later::later;
 use crate::store::archetype::Archetype;
 use crate::store::column::Column;
 use crate::store::component::{Component, ComponentType, Named, TypeName};
@@ -254,30 +255,6 @@ fn bits<T>(rows: &[T], first: usize, test: impl Fn(&T) -> bool) -> u64 {
     let rows = rows.get(first..).unwrap_or_default().iter().take(64);
     rows.enumerate()
         .fold(0, |word, (bit, row)| word | (u64::from(test(row)) << bit))
-}
-
-/// Which of 64 ticks are later than `since`. Most blocks hold none, and 16 are ruled out at a time.
-///
-/// Ticks stay far below 2^63, so the sign of a difference tells, which vectorises without a 64-bit comparison.
-#[inline]
-fn later(ticks: &[u64], first: usize, since: u64) -> u64 {
-    let mut word = 0;
-    let block = ticks.get(first..).unwrap_or_default();
-    let block = &block[..block.len().min(64)];
-    for (part, ticks) in block.chunks(16).enumerate() {
-        let any = ticks
-            .iter()
-            .fold(0, |any, tick| any | since.wrapping_sub(*tick));
-        if any >> 63 != 0 {
-            let bit = |at: usize, tick: u64| (since.wrapping_sub(tick) >> 63) << at;
-            let bits = ticks
-                .iter()
-                .enumerate()
-                .fold(0, |bits, (at, tick)| bits | bit(at, *tick));
-            word |= bits << (part * 16);
-        }
-    }
-    word
 }
 
 /// Lets through entities that have a `T`.

@@ -13,6 +13,7 @@ pub(crate) mod fetch;
 pub(crate) mod filter;
 mod held;
 pub(crate) mod iter;
+mod later;
 pub(crate) mod lent;
 pub(crate) mod mutable;
 #[cfg(feature = "rayon")]

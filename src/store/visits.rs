@@ -8,7 +8,7 @@
 //!
 //! They rest on those of `columns.rs`: while a round of columns stands they are those they were, each vector where it was.
 //!
-//! 1. All pointers in `Visit::kept` were made in the round `Visit::round`, by the one `Keeper` of [`Visit::renew`], and to
+//! 1. All pointers in `Visit::kept` were made in the round `Visit::round`, by the one `Keeper` of [`renew`], and to
 //!    columns of that round: it looks for the column's number among those that it knows.
 //! 2. Of the pointers that one `Keeper` makes, one to write is the only one to its column. It takes the column for `'c`,
 //!    which is all of the time in which there is a `Keeper<'c, '_>`, and so does each that is made to read; those can only
