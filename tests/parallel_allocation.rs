@@ -181,6 +181,9 @@ fn a_steady_parallel_pass_allocates_nothing_on_any_thread() {
                     world.insert(entity, Poison(1.0)).unwrap();
                 }
             }
+            // In front, and not due in most passes: the segment is the same in all.
+            let rare = parallel("rare", || ()).interval(us(30));
+            claim.add_system(rare).unwrap();
             for n in 0..10 {
                 add_steady(&mut claim, n);
             }

@@ -108,6 +108,14 @@ pub(crate) fn call_under<R>(_mark: &Mark, code: impl FnOnce() -> R) -> Result<R,
     catch_unwind(AssertUnwindSafe(code)).map_err(Panic::new)
 }
 
+/// As [`call_under`], for a loop that is itself called under it and ends at a panic.
+#[inline]
+#[track_caller]
+pub(crate) fn call_caught<R>(_mark: &Mark, code: impl FnOnce() -> R) -> R {
+    lock::assert_none_held();
+    code()
+}
+
 /// Drops a user's value, whose `Drop` is user code.
 #[track_caller]
 pub(crate) fn release<T>(value: T) -> Result<(), Panic> {

@@ -258,19 +258,15 @@ pub(super) fn run(
 ) -> SystemResult {
     let Unit { system, own } = unit;
     chosen.begun = true;
-    own.elapsed
-        .measure(chosen.now, own.timing.interval_micros());
+    own.measure(chosen.now);
     own.updates += 1;
     shared.running.note(chosen.slot as usize);
-    let own = Own {
-        state: Some(own),
-        shared,
-        is_typed: true,
+    let Some(declared) = system.declared() else {
+        return Ok(());
     };
-    match system.declared() {
-        Some(declared) => declared.run(world, Some(own), mark),
-        None => Ok(()),
-    }
+    Own::typed(Some(own), shared, |own| {
+        declared.run(world, Some(own), mark)
+    })
 }
 
 /// What a unit reaches, its run condition included.

@@ -50,18 +50,15 @@ impl Site<'_> {
 
     #[inline]
     pub(crate) fn context<'b>(&'b mut self, own: &'b mut OwnState) -> Context<'b> {
-        let first_after = self.before.len() + 1;
         Context {
             world: self.world,
             this: Own {
                 state: Some(own),
                 shared: self.shared,
-                is_typed: false,
             },
             lent: Lent {
                 before: self.before,
                 after: self.after,
-                first_after,
                 rest: self.rest,
             },
             shared: self.shared,
@@ -99,16 +96,15 @@ impl<'a> Around<'a> {
     }
 }
 
-/// Splits a unit off. `None` at a tombstone, and for a unit that is still pending.
+/// Splits a slot off. `None` at a tombstone, and for one that is still pending.
 #[inline]
-pub(crate) fn split_off(units: &mut [Slot], slot: usize) -> Option<(&mut Unit, Around<'_>)> {
+pub(crate) fn split_off(units: &mut [Slot], slot: usize) -> Option<(&mut Slot, Around<'_>)> {
     if slot >= units.len() {
         return None;
     }
     let (before, tail) = units.split_at_mut(slot);
     let (running, after) = tail.split_first_mut()?;
-    let unit = running.unit.as_mut()?;
-    Some((unit, Around { before, after }))
+    Some((running, Around { before, after }))
 }
 
 impl Body {
@@ -126,18 +122,15 @@ impl Body {
     pub(crate) fn context<'a>(&'a mut self, shared: &'a Arc<Shared>) -> Context<'a> {
         self.settle();
         self.adopt_world(shared);
-        let first_after = self.units.len();
         Context {
             world: &mut self.world,
             this: Own {
                 state: None,
                 shared,
-                is_typed: false,
             },
             lent: Lent {
                 before: &mut self.units,
                 after: &mut [],
-                first_after,
                 rest: &mut self.rest,
             },
             shared,
@@ -155,13 +148,14 @@ impl Body {
         self.rest.stoppable && shared.stop_hint()
     }
 
-    /// See [`split_off`].
+    /// See [`split_off`]; `None` for an empty slot too.
     pub(crate) fn split<'a>(
         &'a mut self,
         slot: usize,
         shared: &'a Arc<Shared>,
     ) -> Option<(&'a mut Unit, Site<'a>)> {
-        let (unit, around) = split_off(&mut self.units, slot)?;
+        let (running, around) = split_off(&mut self.units, slot)?;
+        let unit = running.unit.as_mut()?;
         Some((unit, around.site(&mut self.world, &mut self.rest, shared)))
     }
 
@@ -186,6 +180,7 @@ impl Body {
     fn admit_pending(&mut self) {
         if !self.rest.pending.is_empty() {
             self.units.append(&mut self.rest.pending);
+            self.rest.first_pending = self.units.len();
         }
     }
 
@@ -241,7 +236,7 @@ impl Body {
         let mut next = 0;
         while let Some(&slot) = self.rest.leaving.get(next) {
             next += 1;
-            self.units.append(&mut self.rest.pending);
+            self.admit_pending();
             self.shut(slot as usize, shared);
             let stops = |body: &Self| body.rest.mode == Mode::Pass && body.is_stopping(shared);
             if !stops(self) {
@@ -284,7 +279,7 @@ impl Body {
         shared.inlet.close();
         self.rest.mode = Mode::Teardown;
         self.rest.torn = true;
-        self.units.append(&mut self.rest.pending);
+        self.admit_pending();
         for position in (0..self.rest.order.len()).rev() {
             let slot = self.rest.order.slot(position);
             self.shut(slot, shared);

@@ -34,9 +34,8 @@ pub struct Context<'a> {
 /// All units but the running one, and the rest of the body.
 pub(crate) struct Lent<'a> {
     pub(crate) before: &'a mut [Slot],
+    /// Those behind the running one; empty when none runs.
     pub(crate) after: &'a mut [Slot],
-    /// The number of the first slot of `after`; it does not follow `before` when a unit runs between them.
-    pub(crate) first_after: usize,
     pub(crate) rest: &'a mut Rest,
 }
 impl Lent<'_> {
@@ -44,21 +43,22 @@ impl Lent<'_> {
         if number < self.before.len() {
             return self.before.get(number);
         }
-        let number = number.checked_sub(self.first_after)?;
-        self.after
-            .get(number)
-            .or_else(|| self.rest.pending.get(number - self.after.len()))
+        if let Some(pending) = number.checked_sub(self.rest.first_pending) {
+            return self.rest.pending.get(pending);
+        }
+        let behind = number.checked_sub(self.before.len() + 1)?;
+        self.after.get(behind)
     }
 
     pub(crate) fn slot_mut(&mut self, number: usize) -> Option<&mut Slot> {
         if number < self.before.len() {
             return self.before.get_mut(number);
         }
-        let number = number.checked_sub(self.first_after)?;
-        let pending = number.wrapping_sub(self.after.len());
-        self.after
-            .get_mut(number)
-            .or_else(|| self.rest.pending.get_mut(pending))
+        if let Some(pending) = number.checked_sub(self.rest.first_pending) {
+            return self.rest.pending.get_mut(pending);
+        }
+        let behind = number.checked_sub(self.before.len() + 1)?;
+        self.after.get_mut(behind)
     }
 
     /// A registered unit that does not run.
@@ -92,7 +92,7 @@ impl Lent<'_> {
             slot.unit = Some(make(key));
             return key;
         }
-        let number = self.first_after + self.after.len() + self.rest.pending.len();
+        let number = self.rest.first_pending + self.rest.pending.len();
         // Four thousand million units do not fit in memory.
         let key = SystemKey {
             slot: u32::try_from(number).unwrap_or(u32::MAX),

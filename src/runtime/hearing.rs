@@ -194,7 +194,7 @@ fn call(
     let Some(mut callback) = taken.and_then(|listening| listening.take()) else {
         return Ok(());
     };
-    let flags = own.flags;
+    let states = own.states();
     let mut result = Ok(());
     for number in numbers {
         let Some(event) = stretch.event(number) else {
@@ -207,7 +207,7 @@ fn call(
         let mut cx = site.context(own);
         result = unit::call_under(mark, || callback(system, &mut cx, event));
         if result.is_err()
-            || own.flags != flags
+            || own.states() != states
             || site.is_stopping()
             || site.world.id() != site.rest.hearing.world
         {

@@ -18,6 +18,8 @@ const TOMBSTONE: u32 = u32::MAX;
 pub(crate) struct Order {
     slots: Vec<u32>,
     tombstones: usize,
+    /// How many of the first positions hold the slot of their own number.
+    straight: usize,
     /// Counts the changes, for who keeps what follows from the order.
     version: u64,
 }
@@ -37,6 +39,21 @@ impl Order {
         } else {
             usize::MAX
         }
+    }
+
+    /// How many of the first positions hold the slot of their own number: all, until a system is removed or replaced.
+    /// Whoever has asked may go by it for the rest of a pass: what is taken from a position meanwhile waits in its slot
+    /// for its release.
+    #[inline]
+    pub(crate) fn straight(&self) -> usize {
+        self.straight
+    }
+
+    /// Finds out again how far the slots are those of the positions' numbers; as far as it was they still are.
+    fn straighten(&mut self) {
+        let further = self.slots.iter().enumerate().skip(self.straight);
+        let same = further.take_while(|&(position, &slot)| position == slot as usize);
+        self.straight += same.count();
     }
 
     /// The slots at these positions, as far as there are such; tombstones are numbers beyond every storage.
@@ -60,12 +77,15 @@ impl Order {
         self.tombstones = 0;
         self.slots.clear();
         self.slots.extend(slots);
+        self.straight = 0;
+        self.straighten();
     }
 
     /// Appends a slot and returns its position.
     pub(crate) fn push(&mut self, slot: u32) -> u32 {
         self.version += 1;
         self.slots.push(slot);
+        self.straighten();
         // Slots are distinct 32-bit numbers and tombstones leave before the next pass.
         u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
     }
@@ -76,6 +96,7 @@ impl Order {
         if let Some(place) = self.slots.get_mut(position as usize) {
             *place = slot;
         }
+        self.straight = self.straight.min(position as usize);
     }
 
     /// Leaves a tombstone.
@@ -120,6 +141,7 @@ impl Order {
             }
             stays
         });
+        self.straighten();
     }
 }
 
@@ -151,6 +173,29 @@ mod tests {
         assert_eq!([0, 1, 2].map(|at| order.slot(at)), [4, 5, 2]);
         assert_eq!(settled(&mut order), []);
         assert_eq!(order.push(1), 3);
+    }
+
+    #[test]
+    fn an_order_is_straight_up_to_the_first_slot_of_another_number() {
+        let mut order = Order::default();
+        assert_eq!(order.straight(), 0);
+        for (slot, straight) in [(0, 1), (1, 2), (3, 2), (2, 2), (4, 3)] {
+            order.push(slot);
+            if slot == 4 {
+                order.rearrange([0, 1, 2, 4, 3].into_iter());
+            }
+            assert_eq!(order.straight(), straight);
+        }
+        order.replace(4, 9);
+        assert_eq!(order.straight(), 3, "that stood behind");
+        order.replace(3, 3);
+        assert_eq!(order.straight(), 3, "not looked for while a pass may walk");
+        order.remove(1);
+        assert_eq!(order.straight(), 1);
+        settled(&mut order);
+        assert_eq!(order.straight(), 1, "the third moved up");
+        order.rearrange([0, 1, 2].into_iter());
+        assert_eq!(order.straight(), 3);
     }
 
     #[test]

@@ -26,8 +26,30 @@ use crate::world::RemovalMarks;
 pub struct Own<'a> {
     pub(crate) state: Option<&'a mut OwnState>,
     pub(crate) shared: &'a Arc<Shared>,
-    /// The system may run beside others: what it sends waits in an outbox of its own.
-    pub(crate) is_typed: bool,
+}
+
+impl<'a> Own<'a> {
+    /// That of a typed system, for the time that it runs. The system's panics are caught inside.
+    #[inline]
+    pub(crate) fn typed<R>(
+        state: Option<&mut OwnState>,
+        shared: &'a Arc<Shared>,
+        run: impl FnOnce(Own<'_>) -> R,
+    ) -> R {
+        let Some(state) = state else {
+            return run(Own {
+                state: None,
+                shared,
+            });
+        };
+        state.typed = true;
+        let result = run(Own {
+            state: Some(state),
+            shared,
+        });
+        state.typed = false;
+        result
+    }
 }
 
 impl Own<'_> {
@@ -274,7 +296,7 @@ impl Own<'_> {
 
     /// The marks, where somebody can clear them.
     fn marks(&mut self) -> Option<&mut RemovalMarks> {
-        let own = self.state.as_mut().filter(|_| !self.is_typed)?;
+        let own = self.state.as_mut().filter(|own| !own.typed)?;
         Some(&mut own.cold.marks)
     }
 
@@ -379,6 +401,7 @@ pub(crate) fn add_timer(
                 ..
             } = timer;
             own.timers.add(name, length, repeats, callback, now);
+            own.flags |= flag::WATCHED;
             Ok(())
         }
         Err(error) => user::refuse(timer, error),
@@ -391,7 +414,7 @@ pub(crate) fn clear_timer(own: &mut OwnState, name: &str) {
     }
 }
 
-pub(crate) fn set_flag(own: &mut OwnState, flag: u8, set: bool) {
+pub(crate) fn set_flag(own: &mut OwnState, flag: u16, set: bool) {
     if set {
         own.flags |= flag;
     } else {

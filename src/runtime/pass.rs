@@ -18,6 +18,7 @@ use super::statistics::Stopwatch;
 use super::system::System;
 use super::unit::{self, OwnState, Unit, flag, may_run, read_clock};
 use super::{Failure, Phase};
+use crate::base::BoxError;
 use crate::base::lock::Ordering;
 use crate::base::user::{self, Mark};
 
@@ -187,11 +188,49 @@ impl Body {
         }
     }
 
-    /// The hot loop: updates the units at these positions of the order. It ends at the first that asks for a second look,
-    /// tells where that stands, and knows nothing of what such units need; when updates are timed, all ask for it. A stop
-    /// rings the bell as mail does, so that a unit looks at one flag for both.
-    #[inline(never)]
+    /// Updates the units at these positions of the order. It ends at the first that asks for a second look, tells where that
+    /// stands, and knows nothing of what such units need; when updates are timed, all ask for it.
     fn update_plain(
+        &mut self,
+        positions: Range<usize>,
+        shared: &Arc<Shared>,
+        mark: &Mark,
+    ) -> Result<Option<usize>, Failure> {
+        if self.rest.timed {
+            return Ok((!positions.is_empty()).then_some(positions.start));
+        }
+        let mail = self.rest.mail || shared.routes.bell().is_rung();
+        let straight = self.rest.order.straight();
+        let run = || match (mail, positions.start < straight) {
+            (false, true) => self.update_run::<false, true>(positions, shared, mark),
+            (true, true) => self.update_run::<true, true>(positions, shared, mark),
+            (false, false) => self.update_run::<false, false>(positions, shared, mark),
+            (true, false) => self.update_run::<true, false>(positions, shared, mark),
+        };
+        user::call_under(mark, run)
+            .unwrap_or_else(|panic| Err(self.fail_running(shared, panic.into())))
+    }
+
+    /// What fails in the unit that was called last, which has had no other chance to tell.
+    #[cold]
+    fn fail_running(&mut self, shared: &Shared, error: BoxError) -> Failure {
+        let slot = self.units.get_mut(shared.running.slot());
+        match slot.and_then(|slot| slot.unit.as_mut()) {
+            Some(unit) => unit.own.fail(Phase::Update, error),
+            None => {
+                unreachable!("a unit that was called in a pass stays in its slot until the end")
+            }
+        }
+    }
+
+    /// The hot loop. Without mail it listens to the bell after each call of user code: what such a call has sent, or has
+    /// been told of, it hears there; a stop rings the bell as mail does. Then the next unit gets the second look, which
+    /// is right for any, and the loop goes on with mail, until the next pass silences the bell.
+    ///
+    /// Where the order is straight it goes over the units themselves. A panic of an update is caught around the loop, as it
+    /// ends the pass anyway: whose it is, the note of what runs tells.
+    #[inline(never)]
+    fn update_run<const MAIL: bool, const STRAIGHT: bool>(
         &mut self,
         positions: Range<usize>,
         shared: &Arc<Shared>,
@@ -200,42 +239,98 @@ impl Body {
         let bell = shared.routes.bell().flag();
         let Self { world, units, rest } = self;
         let units = units.as_mut_slice();
-        let plain = if rest.timed { NO_FLAGS } else { flag::STARTED };
-        for position in positions {
-            let slot = rest.order.slot(position);
-            let Some((unit, around)) = split_off(units, slot) else {
-                continue;
-            };
-            if unit.own.flags != plain {
-                return Ok(Some(position));
+        let (mut end, mut found) = (positions.end, None);
+        if STRAIGHT {
+            let straight = rest.order.straight().min(units.len());
+            if straight < end {
+                (end, found) = (straight, Some(straight));
             }
-            if rest.mail || bell.load(Ordering::Relaxed) {
+        }
+        for position in positions.start..end {
+            let slot = if STRAIGHT {
+                position
+            } else {
+                rest.order.slot(position)
+            };
+            let Some((running, around)) = split_off(units, slot) else {
+                return Ok(Some(position));
+            };
+            let unit = running.unit.as_mut();
+            // One comparison for both.
+            let (unit, now) = if let Some(unit) = unit
+                && unit.own.clock.is_manual()
+            {
+                let Some(now) = unit.own.clock.read_manual() else {
+                    return Ok(Some(position));
+                };
+                // Who is not due is passed over, whatever else there is about it; but typed systems are one segment.
+                if !MAIL && unit.own.timing.is_early(now) && !unit.own.is(flag::DECLARED) {
+                    continue;
+                }
+                (unit, now)
+            } else {
+                let Some((unit, now)) = read_real(&mut running.unit) else {
+                    return Ok(Some(position));
+                };
+                if !MAIL && unit.own.timing.is_early(now) {
+                    continue;
+                }
+                (unit, now)
+            };
+            let mut is_plain = unit.own.flags == flag::STARTED;
+            if !is_plain {
+                if unit.own.states() != flag::STARTED {
+                    return Ok(Some(position));
+                }
+                is_plain = unit.own.only_steps_on(now);
+            }
+            if MAIL {
                 if rest.stoppable && shared.stop_hint() {
                     return Ok(Some(position));
                 }
                 unit.own.cold.inbox.collect();
             }
-            let now = read_clock(&mut unit.own)?;
-            if unit.own.timing.check(now) {
+            if !is_plain {
+                update_watched(unit, around.site(world, rest, shared), now, mark)?;
+            } else if !(MAIL && unit.own.timing.is_early(now)) && unit.own.timing.check_late(now) {
+                let Unit { system, own } = unit;
                 shared.running.note(slot);
                 world.set_author(slot);
+                own.elapsed.step(now);
+                own.updates += 1;
                 let mut site = around.site(world, rest, shared);
-                update::<false>(unit, &mut site, now, mark)?;
+                let mut cx = site.context(own);
+                if let Err(error) = user::call_caught(mark, || system.update(&mut cx)) {
+                    return Err(own.fail(Phase::Update, error));
+                }
+            } else {
+                continue;
+            }
+            if !MAIL && bell.load(Ordering::Relaxed) {
+                let next = position + 1;
+                return Ok(if next < end { Some(next) } else { found });
             }
         }
-        Ok(None)
+        Ok(found)
     }
 }
 
-/// The flags of no unit: one that is just registered was not shut down.
-const NO_FLAGS: u8 = u8::MAX;
+/// The reading of a started unit's real clock. Not worth a place in the loop: it takes many times what the call does.
+#[inline(never)]
+fn read_real(unit: &mut Option<Unit>) -> Option<(&mut Unit, u64)> {
+    let unit = unit
+        .as_mut()
+        .filter(|unit| unit.own.states() == flag::STARTED)?;
+    let now = unit.own.clock.read_real()?;
+    Some((unit, now))
+}
 
-/// A second look at a unit: it may not be started, may be off, have a condition, queued listeners, be one that is never
-/// updated, or be timed. False: a stop ends the pass.
+/// A second look at a unit: it may not be started, may be off, have a condition, timers, queued listeners, a clock of the
+/// user's, be one that is never updated, be at its first update or be timed. False: a stop ends the pass.
 #[inline(never)]
 fn visit_special(
     unit: &mut Unit,
-    mut site: Site<'_>,
+    site: Site<'_>,
     watch: &mut Stopwatch,
     mark: &Mark,
 ) -> Result<bool, Failure> {
@@ -252,14 +347,28 @@ fn visit_special(
     }
     let now = read_clock(&mut unit.own)?;
     if unit.own.timing.check(now) && may_run(&mut unit.own, site.world)? {
-        let slot = unit.own.cold.key.slot as usize;
-        site.shared.running.note(slot);
-        site.world.set_author(slot);
-        let outcome = update::<true>(unit, &mut site, now, mark);
+        let outcome = note_and_update(unit, site, now, mark);
         watch.ended(&unit.own);
         outcome?;
     }
     Ok(true)
+}
+
+/// Updates a unit that is due, with all that an update may take.
+#[inline(never)]
+fn update_watched(unit: &mut Unit, site: Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
+    if unit.own.timing.check(now) {
+        note_and_update(unit, site, now, mark)
+    } else {
+        Ok(())
+    }
+}
+
+fn note_and_update(unit: &mut Unit, site: Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
+    let slot = unit.own.cold.key.slot as usize;
+    site.shared.running.note(slot);
+    site.world.set_author(slot);
+    update(unit, site, now, mark)
 }
 
 /// Initialises a unit that waits for it.
@@ -294,21 +403,16 @@ fn update_now(unit: &mut Unit, site: &mut Site<'_>) -> Result<(), Failure> {
     let _runs = site.shared.running.enter(slot);
     site.world.set_author(slot);
     let mut watch = Stopwatch::new(site.rest.timed);
-    let outcome = update::<true>(unit, site, now, &Mark::enter());
+    let outcome = update(unit, site.reborrow(), now, &Mark::enter());
     watch.ended(&unit.own);
     outcome
 }
 
 /// One update: elapsed time, timers, queued listeners if it can have any, `update`, all from one clock reading.
-#[inline]
-fn update<const SPECIAL: bool>(
-    unit: &mut Unit,
-    site: &mut Site<'_>,
-    now: u64,
-    mark: &Mark,
-) -> Result<(), Failure> {
+#[inline(never)]
+fn update(unit: &mut Unit, mut site: Site<'_>, now: u64, mark: &Mark) -> Result<(), Failure> {
     let Unit { system, own } = unit;
-    own.elapsed.measure(now, own.timing.interval_micros());
+    own.measure(now);
     if own.timers.may_be_due(own.elapsed.now()) {
         // A site of its own: this one need not lie in memory where no timer is due.
         let goes_on = fire(&mut **system, own, site.reborrow(), mark)?;
@@ -316,7 +420,7 @@ fn update<const SPECIAL: bool>(
             return Ok(());
         }
     }
-    if SPECIAL && own.is(flag::SPECIAL) && !hear_queued(&mut **system, own, site, mark)? {
+    if own.is(flag::SPECIAL) && !hear_queued(&mut **system, own, &mut site, mark)? {
         return Ok(());
     }
     own.updates += 1;

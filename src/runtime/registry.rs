@@ -128,6 +128,7 @@ impl Context<'_> {
             (in_pass, flag::NEW),
             (special, flag::SPECIAL),
             (access.is_some(), flag::DECLARED),
+            (true, flag::WATCHED),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set);
         let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
@@ -175,6 +176,7 @@ impl Context<'_> {
                 system,
                 own: OwnState {
                     flags,
+                    typed: false,
                     clock,
                     timing,
                     elapsed,
@@ -315,12 +317,10 @@ impl Context<'_> {
             this: Own {
                 state: Some(own),
                 shared: self.shared,
-                is_typed: false,
             },
             lent: Lent {
                 before: self.lent.before,
                 after: self.lent.after,
-                first_after: self.lent.first_after,
                 rest: self.lent.rest,
             },
             shared: self.shared,

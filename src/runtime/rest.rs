@@ -24,6 +24,8 @@ pub(crate) struct Rest {
     pub(crate) order: Order,
     pub(crate) index: AHashMap<Arc<str>, SystemKey>,
     pub(crate) pending: Vec<Slot>,
+    /// The number of the first slot that is pending, or would be: that of all that are not.
+    pub(crate) first_pending: usize,
     /// Empty slots, their generation raised.
     pub(crate) free: Vec<u32>,
     /// Removed in the running pass or step, to be shut down and released at its end; or removed outside one, too deep

@@ -42,6 +42,11 @@ impl Running {
         self.slot.store(slot, Ordering::Relaxed);
     }
 
+    /// The number that was noted last.
+    pub(crate) fn slot(&self) -> usize {
+        self.slot.load(Ordering::Relaxed)
+    }
+
     #[inline]
     pub(crate) fn nobody(&self) {
         self.note(NOBODY);

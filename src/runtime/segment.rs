@@ -263,7 +263,7 @@ impl Segment<'_> {
 
     /// Finds out who is due. Whoever cannot be asked ends the pass; those before it still run.
     fn choose(&mut self, members: &[Member], chosen: &mut Vec<Chosen>) -> Result<(), Failure> {
-        const JUST_STARTED: u8 = flag::STARTED | flag::DECLARED;
+        const JUST_STARTED: u16 = flag::STARTED | flag::DECLARED;
         let bell = self.shared.routes.bell().flag();
         for &Member { slot, steps } in members {
             let Some(Unit { system, own }) = unit_mut(self.units, slot) else {

@@ -164,7 +164,7 @@ impl Own<'_> {
     /// ```
     pub fn send_event<E: Send + Sync + 'static>(&self, event: E) -> bool {
         match &self.state {
-            Some(own) if self.is_typed && !self.shared.stop_flag().load(Ordering::Acquire) => {
+            Some(own) if own.typed && !self.shared.stop_flag().load(Ordering::Acquire) => {
                 own.cold.outbox.lock().push(event);
                 true
             }

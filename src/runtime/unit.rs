@@ -42,7 +42,9 @@ pub(crate) struct Unit {
 }
 
 pub(crate) struct OwnState {
-    pub(crate) flags: u8,
+    pub(crate) flags: u16,
+    /// A typed system runs, perhaps beside others: what it sends waits in an outbox of its own.
+    pub(crate) typed: bool,
     pub(crate) clock: SharedClock,
     pub(crate) timing: Timing,
     pub(crate) elapsed: Elapsed,
@@ -76,30 +78,62 @@ pub(crate) struct Cold {
     pub(crate) in_root_step: bool,
 }
 
-/// The states of a unit, as bits: a unit that the pass may update without a second look has exactly `STARTED`.
+/// The states of a unit, as bits: a unit that the pass may update without a second look has exactly `STARTED`, or
+/// `WATCHED` besides.
 pub(crate) mod flag {
     /// `initialize` was called.
-    pub(crate) const STARTED: u8 = 1;
+    pub(crate) const STARTED: u16 = 1;
     /// Switched off by its user.
-    pub(crate) const OFF: u8 = 2;
+    pub(crate) const OFF: u16 = 2;
     /// It has a run condition.
-    pub(crate) const CONDITION: u8 = 4;
+    pub(crate) const CONDITION: u16 = 4;
     /// Registered in the running pass or step, which leaves it alone.
-    pub(crate) const NEW: u8 = 8;
+    pub(crate) const NEW: u16 = 8;
     /// Removed or replaced; waits for its release.
-    pub(crate) const LEAVING: u8 = 16;
+    pub(crate) const LEAVING: u16 = 16;
     /// `shutdown` was called.
-    pub(crate) const SHUT: u8 = 32;
+    pub(crate) const SHUT: u16 = 32;
     /// It has queued listeners, or is never updated: `cold` tells.
-    pub(crate) const SPECIAL: u8 = 64;
+    pub(crate) const SPECIAL: u16 = 64;
     /// It says what it reaches, so that it may run beside others.
-    pub(crate) const DECLARED: u8 = 128;
+    pub(crate) const DECLARED: u16 = 128;
+    /// It may have timers, or its measurement of time begins: an update is more than one step on.
+    pub(crate) const WATCHED: u16 = 256;
 }
 
 impl OwnState {
     #[inline]
-    pub(crate) fn is(&self, flag: u8) -> bool {
+    pub(crate) fn is(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+
+    /// All flags but the one that is about the next update's time.
+    pub(crate) fn states(&self) -> u16 {
+        self.flags & !flag::WATCHED
+    }
+
+    /// Whether an update at `now`, of a clock that never goes back, is one step on and no more.
+    #[inline]
+    pub(crate) fn only_steps_on(&self, now: u64) -> bool {
+        self.elapsed.is_measured() && !self.timers.may_be_due(now)
+    }
+
+    /// An update begins at `now`.
+    #[inline]
+    pub(crate) fn measure(&mut self, now: u64) {
+        if self.is(flag::WATCHED) {
+            self.measure_watched(now);
+        } else {
+            self.elapsed.step(now.max(self.elapsed.now()));
+        }
+    }
+
+    #[cold]
+    fn measure_watched(&mut self, now: u64) {
+        self.elapsed.measure(now, self.timing.interval_micros());
+        if self.timers.is_empty() {
+            self.flags &= !flag::WATCHED;
+        }
     }
 
     /// Sets the system's clock; schedule, timers and measurement start at its present instant.
@@ -113,6 +147,7 @@ impl OwnState {
         self.timing = Timing::from_micros(self.timing.interval_micros(), now);
         self.timers.restart(now);
         self.elapsed.restart(now);
+        self.flags |= flag::WATCHED;
     }
 
     /// Logs what failed, once, and makes the failure of it.

@@ -212,6 +212,26 @@ impl SharedClock {
         }
     }
 
+    /// The present microseconds of a manual clock, which never goes back; `None` for another.
+    #[inline]
+    pub(crate) fn read_manual(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Manual(clock) => Some(clock.micros.load(Ordering::Acquire)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_manual(&self) -> bool {
+        matches!(self.0, Kind::Manual(_))
+    }
+
+    /// The present microseconds of the real clock, which never goes back; `None` for another.
+    #[inline]
+    pub(crate) fn read_real(&self) -> Option<u64> {
+        matches!(self.0, Kind::Real).then(RealClock::micros)
+    }
+
     #[cold]
     fn read_custom(clock: &dyn Clock) -> Result<u64, user::Panic> {
         user::call(|| clock.now().as_micros())

@@ -42,6 +42,13 @@ impl Elapsed {
         }
     }
 
+    /// As [`measure`](Self::measure), for the second update or a later one and a clock that never goes back.
+    #[inline]
+    pub(crate) fn step(&mut self, now: u64) {
+        self.before = self.now;
+        self.now = now;
+    }
+
     /// The first update since the measurement began.
     #[cold]
     fn begin(&mut self, interval: u64) {

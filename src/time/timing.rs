@@ -29,8 +29,9 @@ use super::moment::Moment;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The instant the schedule was last due at, or started.
-    last: u64,
+    /// The instant the schedule was last due at, or started, and the interval behind it: the next due instant. Past the
+    /// end of the clock's range it has wrapped.
+    due: u64,
     /// At most `MAX_INTERVAL`, so three of them fit 64 bits with room to spare.
     interval: u64,
 }
@@ -57,9 +58,14 @@ impl Timing {
 
     pub(crate) const fn from_micros(interval: u64, now: u64) -> Self {
         Self {
-            last: now,
+            due: now.wrapping_add(interval),
             interval,
         }
+    }
+
+    /// The instant the schedule was last due at, or started.
+    const fn last(&self) -> u64 {
+        self.due.wrapping_sub(self.interval)
     }
 
     /// The time between two due instants.
@@ -77,23 +83,23 @@ impl Timing {
     ///
     /// [`IntervalError`] when it is above [`MAX_INTERVAL`](crate::MAX_INTERVAL); the schedule stays as it was.
     pub fn set_interval(&mut self, interval: Duration) -> Result<(), IntervalError> {
-        self.interval = interval_micros(interval)?;
+        *self = Self::from_micros(interval_micros(interval)?, self.last());
         Ok(())
     }
 
     /// Starts again: the next due instant is one full interval after `now`.
     pub const fn restart(&mut self, now: Moment) {
-        self.last = now.as_micros();
+        *self = Self::from_micros(self.interval, now.as_micros());
     }
 
     /// The instant at which the schedule was last due, or started.
     pub const fn last_due(&self) -> Moment {
-        Moment::from_micros(self.last)
+        Moment::from_micros(self.last())
     }
 
     /// The next due instant; `None` past [`Moment::MAX`].
     pub const fn next_due(&self) -> Option<Moment> {
-        match self.last.checked_add(self.interval) {
+        match self.last().checked_add(self.interval) {
             Some(next) => Some(Moment::from_micros(next)),
             None => None,
         }
@@ -110,19 +116,38 @@ impl Timing {
         if self.interval == 0 {
             return true;
         }
-        let passed = now.saturating_sub(self.last);
+        self.check_whole(now, now.saturating_sub(self.last()))
+    }
+
+    /// Whether the schedule is not due at `now`, as one comparison tells: of most that are not due.
+    #[inline]
+    pub(crate) fn is_early(&self, now: u64) -> bool {
+        now < self.due
+    }
+
+    /// As [`check`](Self::check), for an instant that is not [early](Self::is_early), and none before the last due one: that
+    /// of a clock that never goes back.
+    #[inline]
+    pub(crate) fn check_late(&mut self, now: u64) -> bool {
+        self.interval == 0 || self.check_whole(now, now.wrapping_sub(self.last()))
+    }
+
+    /// Whether at least a whole interval has passed, which is not zero; if so, the schedule moves on.
+    #[inline]
+    fn check_whole(&mut self, now: u64, passed: u64) -> bool {
         if passed < self.interval {
             return false;
         }
         // One or two whole intervals are told apart without a division.
         let late = passed - self.interval;
-        if late < self.interval {
-            self.last += self.interval;
+        let last = if late < self.interval {
+            self.due
         } else if late < 2 * self.interval {
-            self.last += 2 * self.interval;
+            self.due.wrapping_add(self.interval)
         } else {
-            self.last = now;
-        }
+            now
+        };
+        self.due = last.wrapping_add(self.interval);
         true
     }
 
@@ -132,7 +157,7 @@ impl Timing {
         if self.interval == 0 {
             0
         } else {
-            self.last.saturating_add(self.interval)
+            self.last().saturating_add(self.interval)
         }
     }
 }

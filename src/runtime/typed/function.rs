@@ -252,12 +252,10 @@ impl<S: ParallelSystem> System for Typed<S> {
             turn: 0,
             among: 1,
         });
-        let own = Own {
-            state: cx.this.state.as_deref_mut(),
-            shared: cx.this.shared,
-            is_typed: true,
-        };
-        let result = self.run(cx.world, Some(own), &Mark::enter());
+        let state = cx.this.state.as_deref_mut();
+        let result = Own::typed(state, cx.this.shared, |own| {
+            self.run(cx.world, Some(own), &Mark::enter())
+        });
         self.settle(cx.world);
         cx.world.end_lending();
         if cx.shared.inlet.is_ready() {
