@@ -5,7 +5,8 @@ mod kinds;
 use std::sync::{Arc, Mutex};
 
 use ecs::{
-    CommandErrorKind, Data, Entity, ObserverError, On, QueryError, RemovalMarks, World, json,
+    CommandErrorKind, Data, Entity, ObserverError, ObserverKey, On, QueryError, RemovalMarks,
+    World, json,
 };
 use kinds::{Coin, Health, Ledger, Nameless, Note, Speed, Weight, for_both_storages};
 
@@ -21,14 +22,19 @@ for_both_storages! {
 struct Told(Arc<Mutex<Vec<(&'static str, Entity)>>>);
 
 impl Told {
-    fn observe<T: ecs::Component>(&self, world: &mut World, on: On, name: &'static str) {
+    fn observe<T: ecs::Component>(
+        &self,
+        world: &mut World,
+        on: On,
+        name: &'static str,
+    ) -> ObserverKey {
         let told = self.clone();
         world
             .observe::<T>(on, move |_, entity, _| {
                 told.0.lock().unwrap().push((name, entity));
                 Ok(())
             })
-            .unwrap();
+            .unwrap()
     }
 
     #[track_caller]
@@ -373,6 +379,79 @@ fn a_failure_keeps_nobody_from_being_told() {
     // It is told again the next time.
     world.spawn(Health::<false>(4));
     assert_eq!(world.run_observers().unwrap_err().count(), 1);
+}
+
+#[test]
+fn a_failure_in_a_run_of_changes_is_one_of_its_own_and_the_rest_is_told() {
+    let mut world = World::new();
+    let told = Told::default();
+    let inner = told.clone();
+    world
+        .observe::<Health<false>>(On::Added, move |world, entity, commands| {
+            inner.0.lock().unwrap().push(("+health", entity));
+            commands.strict().insert(entity, Weight::<false>(1));
+            match world.get::<Health<false>>(entity).unwrap().0 {
+                n @ (2 | 5) => panic!("at {n}"),
+                n @ (3 | 6) => Err(format!("for {n}").into()),
+                _ => Ok(()),
+            }
+        })
+        .unwrap();
+    told.observe::<Health<false>>(&mut world, On::Replaced, "=health");
+    told.observe::<Speed<false>>(&mut world, On::Added, "+speed");
+    let ids = [1, 2, 3, 4, 5].map(|n| world.spawn(Health::<false>(n)));
+    let fast = [1, 2].map(|n| world.spawn(Speed::<false>(n)));
+    let last = world.spawn(Health::<false>(6));
+    world.insert(ids[0], Health::<false>(1)).unwrap();
+    let after = world.spawn(Health::<false>(7));
+    let errors = world.run_observers().unwrap_err();
+    let mut expected: Vec<_> = ids.map(|id| ("+health", id)).into();
+    expected.extend(fast.map(|id| ("+speed", id)));
+    expected.extend([("+health", last), ("=health", ids[0]), ("+health", after)]);
+    // spec: EVT-05
+    assert_eq!(*told.0.lock().unwrap(), expected);
+    let failed: Vec<_> = errors
+        .iter()
+        .map(|error| match error {
+            ObserverError::Failed { entity, error, .. } => (*entity, error.to_string()),
+            other => panic!("{other}"),
+        })
+        .collect();
+    let text = |id, text: &str| (id, text.to_owned());
+    // spec: EVT-05
+    assert_eq!(
+        failed,
+        [
+            text(ids[1], "panicked: at 2"),
+            text(ids[2], "for 3"),
+            text(ids[4], "panicked: at 5"),
+            text(last, "for 6"),
+        ]
+    );
+    let told = [&ids[..], &[last, after]].concat();
+    assert!(told.iter().all(|id| world.has::<Weight<false>>(*id)));
+}
+
+#[test]
+fn who_comes_in_the_middle_of_a_run_of_changes_is_told_from_there_on() {
+    let mut world = World::new();
+    let told = Told::default();
+    told.observe::<Speed<false>>(&mut world, On::Added, "+speed");
+    for more in [2, 0] {
+        // While two are there, what happens is kept; one of them goes before it is told.
+        let early = told.observe::<Health<false>>(&mut world, On::Added, "early");
+        let _ = [1, 2, 3].map(|n| world.spawn(Health::<false>(n)));
+        let fast = [1, 2].map(|n| world.spawn(Speed::<false>(n)));
+        let _ = [4, 5].map(|n| world.spawn(Health::<false>(n)));
+        let late = told.observe::<Health<false>>(&mut world, On::Added, "late");
+        let heard = (0..more).map(|n| ("late", world.spawn(Health::<false>(n))));
+        let heard: Vec<_> = heard.collect();
+        assert!(world.unobserve(early));
+        let expected = [fast.map(|id| ("+speed", id)).to_vec(), heard].concat();
+        // spec: EVT-05
+        assert_eq!(told.after(&mut world), expected);
+        assert!(world.unobserve(late));
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Events: sent, read, heard.
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ecs::{Claim, ManualClock, OwnedContainer, World};
 
@@ -14,6 +16,8 @@ pub(super) const PATHS: &[Path] = &[
     path("event_through_the_inlet", 1_000, through_the_inlet),
     path("event_heard", 1_000, heard),
     path("event_heard_queued", 1_000, heard_queued),
+    path("event_heard_alone", 1_000, heard_alone),
+    path("event_heard_by_two", 1_000, heard_by_two),
 ];
 
 #[derive(Clone, Copy)]
@@ -148,4 +152,36 @@ fn heard(items: usize) {
 
 fn heard_queued(items: usize) {
     listened(items, true);
+}
+
+/// Being heard alone: listeners that do next to nothing.
+fn counted(items: usize, listeners: u64) {
+    let (mut claim, _owned) = scene();
+    let points = Arc::new(AtomicU64::new(0));
+    for ear in 0..listeners {
+        let points = Arc::clone(&points);
+        let listener = ecs::Listener::to::<Hit>(move |_, hit| {
+            points.fetch_add(hit.points, Ordering::Relaxed);
+            Ok(())
+        });
+        let ear = ecs::system(format!("ear{ear}"), |_| Ok(())).every_pass();
+        claim.add_system(ear.listener(listener)).unwrap();
+    }
+    for _ in 0..3 {
+        claim.world().send_events((0..items as u64).map(hit));
+        claim.update().unwrap();
+    }
+    points.store(0, Ordering::Relaxed);
+    claim.world().send_events((0..items as u64).map(hit));
+    measured(|| claim.update().unwrap());
+    assert_eq!(points.load(Ordering::Relaxed), 3 * listeners * items as u64);
+}
+
+fn heard_alone(items: usize) {
+    counted(items, 1);
+}
+
+/// They take turns with each event.
+fn heard_by_two(items: usize) {
+    counted(items, 2);
 }

@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ecs::{Entity, On, World};
+use ecs::{Commands, Entity, On, World};
 
 use super::structure::{A, C, two};
 use super::{Path, measured, path};
 
 pub(super) const PATHS: &[Path] = &[
     path("observer_told", 100_000, told),
+    path("observers_told_in_turns", 10_000, told_in_turns),
     path("observed_insert_and_remove", 1_000, observed_changes),
     path("group_insert_and_remove", 1_000, group_changes),
     path("group_passage_read", 1_000, passages),
@@ -37,6 +38,28 @@ fn told(items: usize) {
     _ = world.spawn_batch((0..items).map(|_| A(1.0)));
     measured(|| world.run_observers().unwrap());
     assert_eq!(count.load(Ordering::Relaxed), items);
+}
+
+/// Two are told of each change, and what they are told of is of two kinds by turns.
+fn told_in_turns(items: usize) {
+    let mut world = World::new();
+    let count = Arc::new(AtomicUsize::new(0));
+    let tells = |count: &Arc<AtomicUsize>| {
+        let count = Arc::clone(count);
+        move |_: &World, entity, _: &mut Commands<'_>| {
+            black_box(entity);
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    };
+    world.observe::<A>(On::Added, tells(&count)).unwrap();
+    world.observe::<A>(On::Added, tells(&count)).unwrap();
+    world.observe::<C>(On::Added, tells(&count)).unwrap();
+    for _ in 0..items {
+        world.spawn((A(1.0), C(1.0)));
+    }
+    measured(|| world.run_observers().unwrap());
+    assert_eq!(count.load(Ordering::Relaxed), 3 * items);
 }
 
 /// Inserts and removes a `C` for each entity, so many that are there and in the right archetypes.

@@ -166,7 +166,7 @@ pub(super) trait AnyLog: Any + Send + Sync {
     fn next_stamp(&self) -> Option<u64>;
     /// See [`Stamps::of`].
     fn stamp(&self, number: u64) -> (u64, Option<u64>);
-    fn batch(&self) -> Arc<dyn Batch>;
+    fn batch(&self) -> Batch;
     /// The type's name, once, when readers have missed events.
     fn take_overflow(&mut self) -> Option<(&'static str, usize)>;
 }
@@ -179,15 +179,15 @@ pub(super) struct Delivered {
     pub(super) overflowed: bool,
 }
 
-/// Delivered events whose type is forgotten, kept while somebody is called with one.
-pub(crate) trait Batch {
-    fn get(&self, index: usize) -> Option<&(dyn Any + Send + Sync)>;
-}
+/// Delivered events whose type is forgotten, kept while somebody is called with them.
+pub(crate) struct Batch(Arc<dyn Any + Send + Sync>);
 
-impl<E: Send + Sync + 'static> Batch for Kept<VecDeque<E>> {
-    fn get(&self, index: usize) -> Option<&(dyn Any + Send + Sync)> {
-        let event = VecDeque::get(self, index)?;
-        Some(event)
+impl Batch {
+    /// All of them, as what they are.
+    #[inline]
+    pub(crate) fn events<E: Send + Sync + 'static>(&self) -> Option<&[E]> {
+        let kept: &Kept<VecDeque<E>> = self.0.downcast_ref()?;
+        Some(kept.as_slices().0)
     }
 }
 
@@ -253,8 +253,8 @@ impl<E: Send + Sync + 'static> AnyLog for EventLog<E> {
         self.stamps.of(number)
     }
 
-    fn batch(&self) -> Arc<dyn Batch> {
-        Arc::clone(&self.delivered) as Arc<dyn Batch>
+    fn batch(&self) -> Batch {
+        Batch(Arc::<Kept<VecDeque<E>>>::clone(&self.delivered))
     }
 
     fn take_overflow(&mut self) -> Option<(&'static str, usize)> {

@@ -129,7 +129,7 @@ impl EventLogs {
     }
 
     /// The readable events of a log, which stay as they are while the batch is kept.
-    pub(crate) fn batch(&self, log: LogNumber) -> Option<Arc<dyn Batch>> {
+    pub(crate) fn batch(&self, log: LogNumber) -> Option<Batch> {
         self.logs.get(log.0).map(|log| log.batch())
     }
 

@@ -38,6 +38,11 @@ impl NamedEvent {
         &self.name
     }
 
+    /// What it says, if its name is this one.
+    pub(crate) fn payload_of(&self, name: &str) -> Option<&Value> {
+        (*self.name == *name).then_some(&self.payload)
+    }
+
     /// What it says.
     pub fn payload(&self) -> &Value {
         &self.payload

@@ -13,6 +13,7 @@ use super::error::{Failure, Phase};
 use super::listener::{Listening, Stretch};
 use super::shared::Shared;
 use super::system::{System, SystemKey};
+use super::turn::Turn;
 use super::unit::{self, OwnState, Unit, flag};
 use crate::base::user::{self, Mark};
 
@@ -33,6 +34,10 @@ impl Body {
 
     #[inline(never)]
     fn deliver_busy(&mut self, shared: &Arc<Shared>) -> Result<(), Failure> {
+        // A deferred function may have asked for a stop (STOP-13).
+        if self.is_stopping(shared) {
+            return Ok(());
+        }
         self.follow_world();
         // What is forgotten may panic when it is dropped; there is nobody to tell.
         let _ = user::call(|| self.world.deliver_events());
@@ -181,6 +186,8 @@ fn hears(own: &OwnState) -> bool {
 
 /// Calls a listener with those of these events that it gets, up to one with which it changes what is to be heard: what
 /// follows is then left for the caller to see.
+///
+/// A panic is caught once around all calls: the one that fails is the last one.
 fn call(
     system: &mut dyn System,
     own: &mut OwnState,
@@ -190,34 +197,20 @@ fn call(
     stretch: &Stretch,
     numbers: Range<u64>,
 ) -> Result<(), Failure> {
-    let taken = own.cold.listeners.get_mut(listener);
-    let Some(mut callback) = taken.and_then(|listening| listening.take()) else {
+    let (Some(batch), first) = stretch.batch() else {
         return Ok(());
     };
-    let states = own.states();
-    let mut result = Ok(());
-    for number in numbers {
-        let Some(event) = stretch.event(number) else {
-            break;
-        };
-        let listening = own.cold.listeners.get_mut(listener);
-        if !listening.is_some_and(|listening| listening.receives(number, event)) {
-            continue;
-        }
-        let mut cx = site.context(own);
-        result = unit::call_under(mark, || callback(system, &mut cx, event));
-        if result.is_err()
-            || own.states() != states
-            || site.is_stopping()
-            || site.world.id() != site.rest.hearing.world
-        {
-            break;
-        }
-    }
+    let taken = own.cold.listeners.get_mut(listener);
+    let Some((numbers, mut callback)) = taken.and_then(|listening| listening.take(numbers)) else {
+        return Ok(());
+    };
+    let mut turn = Turn::new(site, own, (batch, first), numbers);
+    let result = unit::call_under(mark, || callback(system, &mut turn));
+    let next = turn.next();
     let Some(listening) = own.cold.listeners.get_mut(listener) else {
         return Ok(());
     };
-    listening.put_back(callback);
+    listening.put_back(callback, next);
     match result {
         Ok(()) => Ok(()),
         Err(error) => {

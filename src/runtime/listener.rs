@@ -11,17 +11,15 @@ use serde_json::Value;
 use super::SystemError;
 use super::context::Context;
 use super::system::{System, SystemResult, SystemType};
+use super::turn::Turn;
 use crate::base::origin::Origin;
 use crate::base::user;
 use crate::event::{Batch, EventLogs, LogNumber, NamedEvent};
 use crate::world::World;
 
-/// An event whose type is forgotten.
-pub(crate) type AnyEvent = dyn Any + Send + Sync;
-
-/// What is called with an event.
+/// What is called with the events of a turn: all of them by one call, so that what they are is found out once.
 pub(crate) type Callback =
-    Box<dyn FnMut(&mut dyn System, &mut Context<'_>, &AnyEvent) -> SystemResult + Send>;
+    Box<dyn FnMut(&mut dyn System, &mut Turn<'_, '_>) -> SystemResult + Send>;
 
 /// What a system is to be called with when an event of a type arrives, before it belongs to the system.
 ///
@@ -77,7 +75,9 @@ impl Listener {
     pub fn to<E: Send + Sync + 'static>(
         mut callback: impl FnMut(&mut Context<'_>, &E) -> SystemResult + Send + 'static,
     ) -> Self {
-        Self::typed::<E>(None, Box::new(move |_, cx, event| callback(cx, of(event)?)))
+        let callback: Callback =
+            Box::new(move |_, turn| turn.each(|cx, event: &E| callback(cx, event)));
+        Self::typed::<E>(None, callback)
     }
 
     /// As [`to`](Self::to), with a callback that reaches the fields of its system.
@@ -85,8 +85,10 @@ impl Listener {
         mut callback: impl FnMut(&mut S, &mut Context<'_>, &E) -> SystemResult + Send + 'static,
     ) -> Self {
         let takes = Some((TypeId::of::<S>(), type_name::<S>()));
-        let callback: Callback =
-            Box::new(move |system, cx, event| callback(inner(system)?, cx, of(event)?));
+        let callback: Callback = Box::new(move |system, turn| {
+            let system = inner(system)?;
+            turn.each(|cx, event: &E| callback(system, cx, event))
+        });
         Self::typed::<E>(takes, callback)
     }
 
@@ -106,7 +108,15 @@ impl Listener {
         name: impl Into<Arc<str>>,
         mut callback: impl FnMut(&mut Context<'_>, &Value) -> SystemResult + Send + 'static,
     ) -> Self {
-        Self::to(move |cx, event: &NamedEvent| callback(cx, event.payload())).with_name(name.into())
+        let name = name.into();
+        let wanted = Arc::clone(&name);
+        Self::to(
+            move |cx, event: &NamedEvent| match event.payload_of(&wanted) {
+                Some(payload) => callback(cx, payload),
+                None => Ok(()),
+            },
+        )
+        .with_name(name)
     }
 
     /// As [`to_named`](Self::to_named), with a callback that reaches the fields of its system.
@@ -114,10 +124,15 @@ impl Listener {
         name: impl Into<Arc<str>>,
         mut callback: impl FnMut(&mut S, &mut Context<'_>, &Value) -> SystemResult + Send + 'static,
     ) -> Self {
+        let name = name.into();
+        let wanted = Arc::clone(&name);
         Self::to_for(move |system: &mut S, cx, event: &NamedEvent| {
-            callback(system, cx, event.payload())
+            match event.payload_of(&wanted) {
+                Some(payload) => callback(system, cx, payload),
+                None => Ok(()),
+            }
         })
-        .with_name(name.into())
+        .with_name(name)
     }
 
     /// The listener is called in its system's own place in the order, just before its update, with the events that were
@@ -192,12 +207,6 @@ impl Listener {
     }
 }
 
-fn of<E: 'static>(event: &AnyEvent) -> Result<&E, &'static str> {
-    event
-        .downcast_ref()
-        .ok_or("the event is of another type than its log")
-}
-
 fn inner<S: System>(system: &mut dyn System) -> Result<&mut S, &'static str> {
     let system: &mut dyn Any = system;
     // Checked when the listener was added.
@@ -258,27 +267,21 @@ impl Listening {
         self.until
     }
 
-    /// Whether it is to be called with an event, which counts as received from here on.
-    pub(crate) fn receives(&mut self, number: u64, event: &AnyEvent) -> bool {
-        if self.place() > number || number >= self.until {
-            return false;
+    /// Those of these events that it is to be called with, and what is called.
+    pub(crate) fn take(&mut self, numbers: Range<u64>) -> Option<(Range<u64>, Callback)> {
+        let from = self.place().max(numbers.start);
+        let to = self.until.min(numbers.end);
+        if from >= to {
+            return None;
         }
-        self.skip_to(number);
-        self.cursor.store(number + 1, Ordering::Relaxed);
-        match &self.label {
-            Label::Type(_) => true,
-            Label::Name(name) => event
-                .downcast_ref()
-                .is_some_and(|event: &NamedEvent| event.name() == &**name),
-        }
+        self.skip_to(from);
+        Some((from..to, self.callback.take()?))
     }
 
-    pub(crate) fn take(&mut self) -> Option<Callback> {
-        self.callback.take()
-    }
-
-    pub(crate) fn put_back(&mut self, callback: Callback) {
+    /// It was called, and has got what is before `next`.
+    pub(crate) fn put_back(&mut self, callback: Callback, next: u64) {
         self.callback = Some(callback);
+        self.cursor.store(next, Ordering::Relaxed);
     }
 
     pub(crate) fn release(self) {
@@ -292,7 +295,7 @@ pub(crate) struct Stretch {
     from: u64,
     to: u64,
     first: u64,
-    batch: Option<Arc<dyn Batch>>,
+    batch: Option<Batch>,
 }
 
 impl Drop for Stretch {
@@ -344,9 +347,8 @@ impl Stretch {
             .map(move |from| from..from + count)
     }
 
-    pub(crate) fn event(&self, number: u64) -> Option<&AnyEvent> {
-        self.batch
-            .as_ref()?
-            .get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    /// The events that its own are among, and the number of the first.
+    pub(crate) fn batch(&self) -> (Option<&Batch>, u64) {
+        (self.batch.as_ref(), self.first)
     }
 }

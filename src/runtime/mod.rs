@@ -39,6 +39,7 @@ mod statistics;
 mod system;
 mod thread;
 mod timer;
+mod turn;
 mod typed;
 mod unit;
 

@@ -30,6 +30,14 @@ pub(crate) struct Observed {
     pub(crate) change: Change,
 }
 
+impl Observed {
+    /// Whether the same has happened to the other entity.
+    #[inline]
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.change == other.change
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Changes {
     /// By kind: who wants to know. Empty while nobody does.

@@ -8,17 +8,37 @@ use std::sync::Arc;
 use super::World;
 use super::commands::Commands;
 use super::error::{ObserverError, ObserverErrors, ObserverInfo};
-use super::observers::{Observer, ObserverKey};
+use super::observers::{Observer, ObserverKey, Tell};
 use super::on::{ObserverLimits, On};
-use super::queue::NOBODY;
+use super::queue::{NOBODY, Queue};
 use crate::base::BoxError;
 use crate::base::entity::Entity;
 use crate::base::user;
 use crate::query::error::QueryError;
 use crate::store::component::{Component, ComponentType};
+use crate::store::reserve::Reserve;
 
 /// Takes an error, to be made if it is wanted.
 type Failed<'a> = dyn FnMut(&dyn Fn() -> ObserverError) + 'a;
+
+/// A user's function that observes.
+struct Function<F>(F);
+
+impl<F> Tell<World> for Function<F>
+where
+    F: FnMut(&World, Entity, &mut Commands<'_>) -> Result<(), BoxError> + Send,
+{
+    #[inline]
+    fn one(
+        &mut self,
+        world: &World,
+        entity: Entity,
+        queue: &mut Queue<World>,
+        reserve: &mut Reserve,
+    ) -> Result<(), BoxError> {
+        (self.0)(world, entity, &mut Commands::new(queue, reserve))
+    }
+}
 
 /// Observers that were called in so many of the last rounds are named, when they go on without end.
 const NAMED: u32 = 8;
@@ -97,7 +117,7 @@ impl World {
         name: Option<&str>,
         ty: ComponentType,
         on: On,
-        mut observer: F,
+        observer: F,
     ) -> Result<ObserverKey, QueryError>
     where
         F: FnMut(&World, Entity, &mut Commands<'_>) -> Result<(), BoxError> + Send + 'static,
@@ -115,9 +135,7 @@ impl World {
             on,
             since,
             type_name::<F>(),
-            Box::new(move |world, entity, queue, reserve| {
-                observer(world, entity, &mut Commands::new(queue, reserve))
-            }),
+            Box::new(Function(observer)),
         ))
     }
 

@@ -8,6 +8,7 @@
 //!
 //! A table is kept for a world `W` without knowing it, as commands are.
 
+use std::slice;
 use std::sync::{Arc, Mutex};
 
 use super::on::{ObserverLimits, On};
@@ -15,7 +16,8 @@ use super::queue::Queue;
 use crate::base::BoxError;
 use crate::base::caught::FirstPanic;
 use crate::base::entity::Entity;
-use crate::base::user::{self, Mark};
+use crate::base::lock;
+use crate::base::user::{self, Mark, Panic};
 use crate::store::changes::Observed;
 use crate::store::kinds::KindId;
 use crate::store::reserve::Reserve;
@@ -29,9 +31,32 @@ pub struct ObserverKey {
     serial: u64,
 }
 
-/// What an observer is called with: the world, the entity, and where its commands and their ids are kept.
-pub(super) type Call<W> =
-    dyn FnMut(&W, Entity, &mut Queue<W>, &mut Reserve) -> Result<(), BoxError> + Send;
+/// What an observer is called by, with the world and where its commands and their ids are kept.
+pub(super) trait Tell<W>: Send {
+    /// Tells it of one change.
+    fn one(
+        &mut self,
+        world: &W,
+        entity: Entity,
+        queue: &mut Queue<W>,
+        reserve: &mut Reserve,
+    ) -> Result<(), BoxError>;
+
+    /// Tells it of one change after the other, and ends behind the one with which it fails.
+    fn many(
+        &mut self,
+        world: &W,
+        left: &mut slice::Iter<'_, Observed>,
+        queue: &mut Queue<W>,
+        reserve: &mut Reserve,
+    ) -> Result<(), BoxError> {
+        for seen in left {
+            lock::assert_none_held();
+            self.one(world, seen.entity, queue, reserve)?;
+        }
+        Ok(())
+    }
+}
 
 pub(super) struct Observer<W: 'static> {
     pub(super) kind: KindId,
@@ -44,7 +69,41 @@ pub(super) struct Observer<W: 'static> {
     pub(super) round: u64,
     serial: u64,
     /// In a lock, so that a world may be looked at by several threads; nobody ever waits for it.
-    call: Mutex<Box<Call<W>>>,
+    call: Mutex<Box<dyn Tell<W>>>,
+}
+
+impl<W: 'static> Observer<W> {
+    /// Tells it of changes in a row. A panic is caught around many calls; after one it goes on with the next change.
+    #[inline(never)]
+    fn tell(
+        &mut self,
+        world: &W,
+        run: &[Observed],
+        queue: &mut Queue<W>,
+        reserve: &mut Reserve,
+        mark: &Mark,
+        failed: &mut dyn FnMut(&Self, Entity, BoxError),
+    ) {
+        let mut left = run.iter();
+        while let Ok(call) = self.call.get_mut() {
+            let call = || call.many(world, &mut left, queue, reserve);
+            let Err(error) = outcome(user::call_under(mark, call)) else {
+                return;
+            };
+            if let Some(seen) = run[..run.len() - left.len()].last() {
+                failed(self, seen.entity, error);
+            }
+        }
+    }
+}
+
+/// A panic is an error as any other.
+#[inline]
+fn outcome(called: Result<Result<(), BoxError>, Panic>) -> Result<(), BoxError> {
+    match called {
+        Ok(result) => result,
+        Err(panic) => Err(Box::new(panic)),
+    }
 }
 
 /// See the module's head.
@@ -102,7 +161,7 @@ impl<W: 'static> Observers<W> {
         on: On,
         since: u64,
         function: &'static str,
-        call: Box<Call<W>>,
+        call: Box<dyn Tell<W>>,
     ) -> ObserverKey {
         self.issued += 1;
         let free = self.list.iter().position(Option::is_none);
@@ -166,11 +225,30 @@ impl<W: 'static> Observers<W> {
         } = self;
         *rounds += 1;
         let mark = Mark::enter();
-        for (number, seen) in (first..).zip(&*telling) {
+        let mut left = telling.as_slice();
+        let mut number = first;
+        while let [seen, behind @ ..] = left {
             let routes = routes.get(seen.kind.0 as usize);
-            let Some(route) = routes.map(|routes| &routes[seen.change as usize]) else {
+            let route = routes.map_or(&[][..], |routes| &routes[seen.change as usize]);
+            // Who is told alone is told of all that is alike; several take turns with each change.
+            if let [alone] = route
+                && behind.first().is_some_and(|next| seen.is_alike(next))
+            {
+                let alike = left.iter().take_while(|one| seen.is_alike(one)).count();
+                let (run, others) = left.split_at(alike);
+                queue.set_author(*alone as usize);
+                if let Some(Some(observer)) = list.get_mut(*alone as usize) {
+                    let before = observer.since.saturating_sub(number);
+                    let before = usize::try_from(before).unwrap_or(usize::MAX);
+                    if let Some(run @ [_, ..]) = run.get(before..) {
+                        observer.round = *rounds;
+                        observer.tell(world, run, queue, reserve, &mark, failed);
+                    }
+                }
+                number += alike as u64;
+                left = others;
                 continue;
-            };
+            }
             for observer in route {
                 queue.set_author(*observer as usize);
                 let Some(Some(observer)) = list.get_mut(*observer as usize) else {
@@ -183,14 +261,13 @@ impl<W: 'static> Observers<W> {
                 let Ok(call) = observer.call.get_mut() else {
                     continue;
                 };
-                let outcome = user::call_under(&mark, || call(world, seen.entity, queue, reserve));
-                let error: BoxError = match outcome {
-                    Ok(Ok(())) => continue,
-                    Ok(Err(error)) => error,
-                    Err(panic) => Box::new(panic),
-                };
-                failed(observer, seen.entity, error);
+                let call = || call.one(world, seen.entity, queue, reserve);
+                if let Err(error) = outcome(user::call_under(&mark, call)) {
+                    failed(observer, seen.entity, error);
+                }
             }
+            number += 1;
+            left = behind;
         }
         telling.clear();
     }

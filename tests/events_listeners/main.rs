@@ -5,6 +5,7 @@ mod common;
 mod lifetime;
 mod order;
 mod refused;
+mod turns;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;

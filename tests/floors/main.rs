@@ -50,6 +50,7 @@ const RULES: Rules = Rules {
         ("runtime/unit.rs", "runtime/context.rs"),
         ("runtime/timer.rs", "runtime/context.rs"),
         ("runtime/listener.rs", "runtime/context.rs"),
+        ("runtime/listener.rs", "runtime/turn.rs"),
         ("runtime/deferred.rs", "runtime/context.rs"),
         // The protocol hands over the body, whose contexts name the container.
         ("runtime/shared.rs", "runtime/body.rs"),
