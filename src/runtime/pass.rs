@@ -223,9 +223,9 @@ impl Body {
         }
     }
 
-    /// The hot loop. Without mail it listens to the bell after each call of user code: what such a call has sent, or has
-    /// been told of, it hears there; a stop rings the bell as mail does. Then the next unit gets the second look, which
-    /// is right for any, and the loop goes on with mail, until the next pass silences the bell.
+    /// The hot loop. Without mail it listens to the bell before each unit that is due: a stop rings it as mail does. Once it
+    /// has rung, that unit gets the second look, which is right for any, and the loop goes on with mail, until the next pass
+    /// silences the bell.
     ///
     /// Where the order is straight it goes over the units themselves. A panic of an update is caught around the loop, as it
     /// ends the pass anyway: whose it is, the note of what runs tells.
@@ -289,6 +289,8 @@ impl Body {
                     return Ok(Some(position));
                 }
                 unit.own.cold.inbox.collect();
+            } else if bell.load(Ordering::Relaxed) {
+                return Ok(Some(position));
             }
             if !is_plain {
                 update_watched(unit, around.site(world, rest, shared), now, mark)?;
@@ -303,12 +305,6 @@ impl Body {
                 if let Err(error) = user::call_caught(mark, || system.update(&mut cx)) {
                     return Err(own.fail(Phase::Update, error));
                 }
-            } else {
-                continue;
-            }
-            if !MAIL && bell.load(Ordering::Relaxed) {
-                let next = position + 1;
-                return Ok(if next < end { Some(next) } else { found });
             }
         }
         Ok(found)
