@@ -5,10 +5,12 @@ mod kinds;
 use std::collections::BTreeSet;
 
 use ecs::{Entity, EntityError, Named, TypeName, World};
-use kinds::{Health, Held, Ledger, Speed, for_both_storages};
+use kinds::{Health, Held, Ledger, Speed, for_both_storages, panic_text};
 
 for_both_storages! {
     batches_of_named_components
+    each_part_of_a_large_bundle_gets_into_its_own_column
+    an_iterator_that_panics_keeps_the_rows_that_it_gave
     named_components_are_inserted_beside_the_others
     a_batch_that_does_not_fit_leaves_what_was_there
     slots_that_were_given_back_are_counted
@@ -44,6 +46,100 @@ fn batches_of_named_components<const S: bool>() {
             ),
             (Some(n), Some(-n), Some(n))
         );
+    }
+}
+
+/// One of sixteen names.
+struct Numbered<const N: usize>;
+
+impl<const N: usize> TypeName for Numbered<N> {
+    const NAME: &'static str = [
+        "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13",
+        "p14", "p15",
+    ][N];
+}
+
+/// What stands in row `n` under the name of number `N`.
+fn part<const S: bool, const N: usize>(n: i64) -> Named<Health<S>, Numbered<N>> {
+    Named::new(Health(100 * n + i64::try_from(N).unwrap()))
+}
+
+/// Checks the parts of these rows.
+#[track_caller]
+fn check_parts<const S: bool>(world: &World, ids: &[Entity], parts: i64) {
+    for (n, id) in (0..).zip(ids) {
+        for at in 0..parts {
+            let health = world.get_named::<Health<S>>(*id, &format!("p{at}"));
+            assert_eq!(health, Some(&Health(100 * n + at)), "row {n}");
+        }
+        let beyond = world.get_named::<Health<S>>(*id, &format!("p{parts}"));
+        assert_eq!(beyond, None);
+    }
+}
+
+/// Rows of 13, 16 and again 16 parts in a tuple of tuples.
+macro_rules! rows {
+    ($n:expr; $($at:literal)*) => {
+        ($(part::<S, $at>($n),)*)
+    };
+}
+
+fn each_part_of_a_large_bundle_gets_into_its_own_column<const S: bool>() {
+    let mut world = World::new();
+    let nine = |n| rows!(n; 0 1 2 3 4 5 6 7 8);
+    let thirteen = |n| rows!(n; 0 1 2 3 4 5 6 7 8 9 10 11 12);
+    let sixteen = |n| rows!(n; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    let nested = |n| {
+        (
+            rows!(n; 0 1 2),
+            part::<S, 3>(n),
+            (),
+            (rows!(n; 4 5 6 7 8 9 10 11 12), rows!(n; 13 14)),
+            rows!(n; 15),
+        )
+    };
+    for round in 1..3 {
+        // An iterator that tells its length, and one that does not know it.
+        let odd = |n: &i64| n % 2 >= 0;
+        let ids: Vec<Entity> = world.spawn_batch((0..7).map(nine)).collect();
+        check_parts::<S>(&world, &ids, 9);
+        let ids: Vec<Entity> = world.spawn_batch((0..7).filter(odd).map(nine)).collect();
+        check_parts::<S>(&world, &ids, 9);
+        let ids: Vec<Entity> = world.spawn_batch((0..7).map(thirteen)).collect();
+        check_parts::<S>(&world, &ids, 13);
+        let ids: Vec<Entity> = world.spawn_batch((0..7).map(sixteen)).collect();
+        check_parts::<S>(&world, &ids, 16);
+        let ids: Vec<Entity> = world.spawn_batch((0..7).filter(odd).map(sixteen)).collect();
+        check_parts::<S>(&world, &ids, 16);
+        let ids: Vec<Entity> = world.spawn_batch((0..7).map(nested)).collect();
+        // spec: ENT-06, COMP-05
+        check_parts::<S>(&world, &ids, 16);
+        assert_eq!(world.len(), round * 6 * 7);
+    }
+    assert_eq!(world.spawn_batch((0..5).map(|_| ())).len(), 5);
+    assert_eq!(world.spawn_batch((0..5).map(|_| ((), ((), ())))).len(), 5);
+}
+
+fn an_iterator_that_panics_keeps_the_rows_that_it_gave<const S: bool>() {
+    let mut world = World::new();
+    for round in 1..3 {
+        let ledger = Ledger::default();
+        let rows = (0..10).map(|n| {
+            assert!(n != 6, "no more");
+            let held = Held::<S>(ledger.witness());
+            (rows!(n; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14), held)
+        });
+        let text = panic_text(|| world.spawn_batch(rows).len());
+        assert_eq!(text, "no more");
+        // spec: ENT-06
+        assert_eq!(world.len(), round * 6);
+        let ids: Vec<Entity> = world.query::<Entity>().skip((round - 1) * 6).collect();
+        for (n, id) in (0..).zip(&ids) {
+            let last = world.get_named::<Health<S>>(*id, "p14");
+            assert_eq!(last, Some(&Health(100 * n + 14)));
+            assert!(world.has::<Held<S>>(*id));
+        }
+        ledger.assert_none_dropped();
     }
 }
 

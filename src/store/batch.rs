@@ -61,17 +61,20 @@ impl Store {
         let mut panics = FirstPanic::default();
         let (ids, columns) = archetype.ids_and_columns_mut();
         let slots = self.entities.remaining();
-        if let Some(target) = I::Item::columns(&mut ColumnTaker::new(columns, &place.destinations))
+        if let Some(mut columns) =
+            I::Item::columns(&mut ColumnTaker::new(columns, &place.destinations))
         {
+            let mut vectors = <I::Item as Bundle>::Vectors::default();
+            I::Item::exchange(&mut columns, &mut vectors);
             panics.run(|| {
-                // Moved in, or every push loads the references again.
-                let mut target = target;
                 // One more than there are slots for is enough to know that they do not suffice.
-                for bundle in bundles.take(slots.saturating_add(1)) {
-                    bundle.push(&mut target);
+                let bundles = bundles.take(slots.saturating_add(1));
+                vectors.extend(bundles.map(|bundle| {
                     rows += 1;
-                }
+                    bundle.components()
+                }));
             });
+            I::Item::exchange(&mut columns, &mut vectors);
         }
         if slots >= rows {
             self.entities

@@ -5,6 +5,8 @@
 )]
 // Not where nothing is optimised: there each call leaves a copy of the parts in the caller's frame.
 
+use std::mem;
+
 use smallvec::SmallVec;
 
 use super::column::Column;
@@ -38,6 +40,14 @@ pub trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     type Columns<'a>;
 
+    /// The components alone, in tuples as the standard library can unzip.
+    #[doc(hidden)]
+    type Components;
+
+    /// Their vectors. The standard library fills them without a look at their capacity, where it trusts the iterator.
+    #[doc(hidden)]
+    type Vectors: Default + Extend<Self::Components>;
+
     /// Where the vectors of all parts are, to be kept from one spawn to the next.
     #[doc(hidden)]
     type Places<'b>: Send + Sync + 'b;
@@ -53,7 +63,11 @@ pub trait Bundle: Send + Sync + Sized + 'static {
     fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>>;
 
     #[doc(hidden)]
-    fn push(self, columns: &mut Self::Columns<'_>);
+    fn components(self) -> Self::Components;
+
+    /// Exchanges all vectors.
+    #[doc(hidden)]
+    fn exchange(columns: &mut Self::Columns<'_>, vectors: &mut Self::Vectors);
 
     #[doc(hidden)]
     fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Self::Places<'b>>;
@@ -157,6 +171,8 @@ impl<'a> ColumnTaker<'a> {
 
 impl<T: Component> Bundle for T {
     type Columns<'a> = &'a mut Vec<T>;
+    type Components = T;
+    type Vectors = Vec<T>;
     type Places<'b> = Place<'b, T>;
 
     fn parts(parts: &mut Parts) {
@@ -176,8 +192,12 @@ impl<T: Component> Bundle for T {
     }
 
     #[inline]
-    fn push(self, columns: &mut Self::Columns<'_>) {
-        columns.push(self);
+    fn components(self) -> T {
+        self
+    }
+
+    fn exchange(columns: &mut Self::Columns<'_>, vectors: &mut Vec<T>) {
+        mem::swap(*columns, vectors);
     }
 
     #[inline]
@@ -202,6 +222,8 @@ impl<T: Component> Bundle for T {
 
 impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     type Columns<'a> = &'a mut Vec<T>;
+    type Components = T;
+    type Vectors = Vec<T>;
     type Places<'b> = Place<'b, T>;
 
     fn parts(parts: &mut Parts) {
@@ -221,8 +243,12 @@ impl<T: Component, N: TypeName> Bundle for Named<T, N> {
     }
 
     #[inline]
-    fn push(self, columns: &mut Self::Columns<'_>) {
-        columns.push(self.value);
+    fn components(self) -> T {
+        self.value
+    }
+
+    fn exchange(columns: &mut Self::Columns<'_>, vectors: &mut Vec<T>) {
+        mem::swap(*columns, vectors);
     }
 
     #[inline]
@@ -278,47 +304,55 @@ fn append<T: Component>(mut values: Vec<T>, columns: &mut ColumnTaker<'_>) {
 }
 
 macro_rules! tuples {
-    ($(($($part:ident $at:tt),*);)*) => {$(
+    ($($([$($part:ident $at:tt),*])*;)*) => {$(
         #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no parts")]
-        impl<$($part: Bundle),*> Bundle for ($($part,)*) {
-            type Columns<'a> = ($($part::Columns<'a>,)*);
-            type Places<'b> = ($($part::Places<'b>,)*);
+        #[allow(non_snake_case, reason = "a vector has the name of its part's type")]
+        impl<$($($part: Bundle),*),*> Bundle for ($($($part,)*)*) {
+            type Columns<'a> = ($($($part::Columns<'a>,)*)*);
+            type Components = ($(($($part::Components,)*),)*);
+            type Vectors = ($(($($part::Vectors,)*),)*);
+            type Places<'b> = ($($($part::Places<'b>,)*)*);
 
             fn parts(parts: &mut Parts) {
-                $($part::parts(parts);)*
+                $($($part::parts(parts);)*)*
             }
 
             #[inline]
             fn in_columns() -> bool {
-                false $(|| $part::in_columns())*
+                false $($(|| $part::in_columns())*)*
             }
 
             fn columns<'a>(columns: &mut ColumnTaker<'a>) -> Option<Self::Columns<'a>> {
-                Some(($($part::columns(columns)?,)*))
+                Some(($($($part::columns(columns)?,)*)*))
             }
 
             #[inline]
-            fn push(self, columns: &mut Self::Columns<'_>) {
-                $(self.$at.push(&mut columns.$at);)*
+            fn components(self) -> Self::Components {
+                ($(($(self.$at.components(),)*),)*)
+            }
+
+            fn exchange(columns: &mut Self::Columns<'_>, vectors: &mut Self::Vectors) {
+                let ($(($($part,)*),)*) = vectors;
+                $($($part::exchange(&mut columns.$at, $part);)*)*
             }
 
             #[inline]
             fn places<'b>(places: &mut PlaceTaker<'_, 'b>) -> Option<Self::Places<'b>> {
-                Some(($($part::places(places)?,)*))
+                Some(($($($part::places(places)?,)*)*))
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn append<'b>(self, places: &Self::Places<'b>, room: &mut Room<'_, 'b>) {
-                $(self.$at.append(&places.$at, room);)*
+                $($(self.$at.append(&places.$at, room);)*)*
             }
 
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn put(self, row: &mut RowWriter<'_>) {
-                $(self.$at.put(row);)*
+                $($(self.$at.put(row);)*)*
             }
 
             fn discard(self, panics: &mut FirstPanic) {
-                $(self.$at.discard(panics);)*
+                $($(self.$at.discard(panics);)*)*
             }
         }
     )*};
@@ -345,24 +379,25 @@ macro_rules! column_tuples {
     )*};
 }
 
+// In groups, as the standard library unzips tuples of up to 12.
 tuples! {
-    ();
-    (A 0);
-    (A 0, B 1);
-    (A 0, B 1, C 2);
-    (A 0, B 1, C 2, D 3);
-    (A 0, B 1, C 2, D 3, E 4);
-    (A 0, B 1, C 2, D 3, E 4, F 5);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+    [];
+    [A 0];
+    [A 0, B 1];
+    [A 0, B 1, C 2];
+    [A 0, B 1, C 2, D 3];
+    [A 0, B 1, C 2, D 3, E 4];
+    [A 0, B 1, C 2, D 3, E 4, F 5];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10, L 11];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10, L 11, M 12];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10, L 11, M 12, N 13];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10, L 11, M 12, N 13, O 14];
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7] [I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15];
 }
 
 column_tuples! {
