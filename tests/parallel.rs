@@ -1,10 +1,12 @@
 //! Typed systems: what they can reach, how they run beside each other, and that nobody can tell.
 
-use ecs::Policy;
-use ecs::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
+
+use ecs::prelude::*;
+use ecs::{ManualClock, Policy, SystemResult, Timer};
 
 struct Position(i64);
 struct Velocity(i64);
@@ -312,6 +314,42 @@ fn what_a_typed_system_cannot_clear_it_cannot_mark() {
         .add_system(parallel("mark", mark).every_pass())
         .unwrap();
     claim.update().unwrap();
+}
+
+#[test]
+fn after_a_typed_update_its_timers_may_mark_again() {
+    // Each is left in another way: it returns, fails, or panics.
+    let ends: [fn() -> SystemResult; 3] = [|| Ok(()), || Err("fails".into()), || panic!("panics")];
+    for end in ends {
+        for alone in [true, false] {
+            let container = OwnedContainer::new("main").unwrap();
+            container.set_silent();
+            let clock = ManualClock::new();
+            let mut claim = container.claim().unwrap();
+            claim.set_clock(&clock).unwrap();
+            let entity = claim.world().spawn(Position(1));
+            let seen = Arc::new(AtomicUsize::new(0));
+            let count = Arc::clone(&seen);
+            let timer = Timer::once("late", Duration::from_millis(2), move |cx| {
+                assert!(cx.this.mark_removal::<Position>(entity));
+                count.fetch_add(cx.clear_marks(), Ordering::Relaxed);
+                Ok(())
+            });
+            let mut timed = parallel("timed", end).every_pass();
+            if alone {
+                timed = timed.timer(Timer::every("often", Duration::from_hours(1), |_| Ok(())));
+            }
+            claim.add_system(timed).unwrap();
+            for _ in 0..2 {
+                let _ = claim.update();
+            }
+            claim.context().add_timer("timed", timer).unwrap();
+            clock.advance(Duration::from_millis(2)).unwrap();
+            let _ = claim.update();
+            // spec: COMP-10
+            assert_eq!(seen.load(Ordering::Relaxed), 1);
+        }
+    }
 }
 
 #[test]

@@ -294,7 +294,7 @@ impl Body {
             }
             if !is_plain {
                 update_watched(unit, around.site(world, rest, shared), now, mark)?;
-            } else if !(MAIL && unit.own.timing.is_early(now)) && unit.own.timing.check_late(now) {
+            } else if unit.own.timing.check_forward(now) {
                 let Unit { system, own } = unit;
                 shared.running.note(slot);
                 world.set_author(slot);

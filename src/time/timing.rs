@@ -125,10 +125,9 @@ impl Timing {
         now < self.due
     }
 
-    /// As [`check`](Self::check), for an instant that is not [early](Self::is_early), and none before the last due one: that
-    /// of a clock that never goes back.
+    /// As [`check`](Self::check), for an instant that is none before the last due one: that of a clock that never goes back.
     #[inline]
-    pub(crate) fn check_late(&mut self, now: u64) -> bool {
+    pub(crate) fn check_forward(&mut self, now: u64) -> bool {
         self.interval == 0 || self.check_whole(now, now.wrapping_sub(self.last()))
     }
 
