@@ -86,6 +86,8 @@ pub(crate) struct QueryCore<Q: Query, F: Filter> {
     pub(super) filter: F::State,
     /// The numbers of the matching archetypes, ascending.
     pub(super) matches: Vec<u32>,
+    /// For each match, how many archetypes lie between it and the one before.
+    pub(super) skips: Vec<u32>,
     /// For each match, the column of each request, or `ABSENT`.
     pub(super) positions: Vec<u16>,
     /// The same for each archetype, matching or not.
@@ -126,6 +128,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             query,
             filter,
             matches: Vec::new(),
+            skips: Vec::new(),
             positions: Vec::new(),
             all_positions: Vec::new(),
             match_of: Vec::new(),
@@ -169,6 +172,7 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
             self.epoch = store.epoch();
             self.seen = 0;
             self.matches.clear();
+            self.skips.clear();
             self.positions.clear();
             self.all_positions.clear();
             self.match_of.clear();
@@ -188,6 +192,8 @@ impl<Q: Query, F: Filter> QueryCore<Q, F> {
                 !request.required || request.sparse.is_some() || *at != ABSENT
             });
             if has_all && F::admits(&self.filter, archetype) {
+                let behind = self.matches.last().map_or(0, |last| last + 1);
+                self.skips.push(number as u32 - behind);
                 self.match_of.push(self.matches.len() as u32);
                 self.matches.push(number as u32);
                 self.positions.extend_from_slice(&positions);

@@ -156,11 +156,12 @@ impl<'w, Q: Query, F: Filter> Caller<'_, 'w, Q, F> {
         }
     }
 
-    /// Folds the rows of an archetype of which nothing is kept that is true.
+    /// Folds the rows of an archetype of which nothing is kept that is true. Takes itself by value: what others do with
+    /// the caller then stays in registers.
     #[cold]
     #[inline(never)]
     pub(super) fn fold_anew<B>(
-        &self,
+        self,
         kept: &'w mut KeptVisit<Q>,
         columns: &'w mut Columns,
         now: u64,

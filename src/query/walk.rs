@@ -201,12 +201,15 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
         let mut acc = init;
         match pieces {
             Pieces::Whole { archetypes, visits } => {
-                let mut archetypes = std::mem::take(archetypes);
+                // All archetypes before the next match were taken, or passed over.
+                let mut archetypes = std::mem::take(archetypes).left();
                 let visits = std::mem::take(visits).left();
-                for (at, (&number, kept)) in matches.iter().zip(visits).enumerate() {
-                    let Some(archetype) = archetypes.take(number as usize) else {
+                let skips = state.skips.get(*next..).unwrap_or_default();
+                for (at, (&skip, kept)) in skips.iter().zip(visits).enumerate() {
+                    let Some([archetype, behind @ ..]) = archetypes.get_mut(skip as usize..) else {
                         break;
                     };
+                    archetypes = behind;
                     let (ids, columns) = archetype.parts_mut();
                     let rows = EntityRows { ids, slots };
                     let caller = Caller {
