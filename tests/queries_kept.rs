@@ -192,3 +192,43 @@ fn columns_that_were_lent_to_typed_systems_are_found_again() {
         assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn matches_are_found_behind_gaps_that_change() {
+    let mut world = World::new();
+    let mut query = world.prepare::<&mut Table>().unwrap();
+    // Some are taken one by one, the others folded.
+    let mut numbers = |world: &mut World, singly: usize| {
+        let mut rows = query.iter(world).unwrap();
+        let mut found: Vec<_> = rows.by_ref().take(singly).map(|health| health.0).collect();
+        rows.for_each(|health| found.push(health.0));
+        found
+    };
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let spawn = |world: &mut World, number: usize, matches: bool| {
+        let entity = world.spawn(());
+        let more = Speed::<false>(0);
+        world.insert_named(entity, names[number], more).unwrap();
+        if matches {
+            let number = i64::try_from(number).unwrap();
+            world.insert(entity, Health::<false>(number)).unwrap();
+        }
+    };
+    for bits in (0..256_usize).chain((0..256).rev()) {
+        let matches = |number: &usize| bits >> number & 1 == 1;
+        world.clear();
+        // Those that come get other numbers.
+        world.reclaim();
+        let mut expected = Vec::new();
+        for new in [0..5, 5..8] {
+            for number in new {
+                spawn(&mut world, number, matches(&number));
+                expected.extend(matches(&number).then(|| i64::try_from(number).unwrap()));
+            }
+            for singly in 0..4 {
+                // spec: LOOK-05
+                assert_eq!(numbers(&mut world, singly), expected);
+            }
+        }
+    }
+}

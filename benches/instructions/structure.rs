@@ -20,6 +20,7 @@ pub(super) const PATHS: &[Path] = &[
     path("insert_and_remove", 1_000, insert_and_remove),
     path("insert_and_remove_sparse", 1_000, insert_and_remove_sparse),
     path("get", 1_000, get),
+    path("get_mut", 1_000, get_mut),
     path("get_by_handle", 1_000, get_by_handle),
     path(
         "get_by_chosen_handle_and_name",
@@ -174,6 +175,17 @@ fn get(items: usize) {
     let (world, ids) = two(items);
     let sum: f32 = measured(|| ids.iter().map(|id| world.get::<B>(*id).unwrap().0).sum());
     assert_eq!(sum as usize, items);
+}
+
+fn get_mut(items: usize) {
+    let (mut world, ids) = two(items);
+    measured(|| {
+        for id in &ids {
+            world.get_mut::<B>(*id).unwrap().0 += 1.0;
+        }
+    });
+    let sum: f32 = world.query::<&B>().map(|b| b.0).sum();
+    assert_eq!(sum as usize, 2 * items);
 }
 
 fn get_by_handle(items: usize) {

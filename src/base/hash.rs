@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// A map keyed by `TypeId`, whose value is a good hash already.
 pub(crate) type TypeMap<V> = HashMap<TypeId, V, BuildHasherDefault<TypeIdHasher>>;
@@ -10,11 +10,20 @@ pub(crate) type TypeMap<V> = HashMap<TypeId, V, BuildHasherDefault<TypeIdHasher>
 /// A map keyed by text or numbers from outside: seeded at random, so that nobody can aim at one bucket.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, ahash::RandomState>;
 
+/// Half of a type id, and never 0. That two types share theirs is next to impossible, but nothing may break if they do.
+#[inline]
+pub(crate) fn half_of(id: TypeId) -> u64 {
+    let mut hasher = TypeIdHasher::default();
+    id.hash(&mut hasher);
+    hasher.finish().max(1)
+}
+
 /// Passes the 64 bits through that `TypeId` feeds.
 #[derive(Default)]
 pub(crate) struct TypeIdHasher(u64);
 
 impl Hasher for TypeIdHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
@@ -26,6 +35,7 @@ impl Hasher for TypeIdHasher {
         }
     }
 
+    #[inline]
     fn write_u64(&mut self, value: u64) {
         self.0 = value;
     }

@@ -11,6 +11,7 @@ use super::columns::Columns;
 use super::component::Component;
 use super::kinds::{KindId, Kinds};
 use crate::base::caught::FirstPanic;
+use crate::base::hash::half_of;
 
 /// A type name prepared for comparison: up to 16 bytes are decided by two words, without a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,8 +54,8 @@ impl NameKey {
 pub struct Archetype {
     ids: Vec<u32>,
     columns: Columns,
-    /// By column: the type id that `get::<T>` looks for.
-    scan: Box<[TypeId]>,
+    /// By column: what `get::<T>` looks for. Half of a type id, as it goes through more than one.
+    scan: Box<[u64]>,
     names: Box<[NameKey]>,
 }
 
@@ -134,13 +135,42 @@ impl Archetype {
     /// The column of `T` under its own name.
     #[inline]
     pub(crate) fn position_of<T: Component>(&self) -> Option<usize> {
-        let wanted = TypeId::of::<T>();
-        self.scan.iter().position(|id| *id == wanted)
+        let at = self.scan_for::<T>()?;
+        if self.columns().get(at)?.is_of(TypeId::of::<T>()) {
+            return Some(at);
+        }
+        own_column(&self.scan, self.columns(), TypeId::of::<T>())
     }
 
-    /// The type id that look-ups of a column's kind compare.
-    pub(super) fn scan_key(&self, at: usize) -> TypeId {
-        self.scan[at]
+    /// The values of `T` under its own name.
+    #[inline]
+    pub(crate) fn values_of<T: Component>(&self) -> Option<&[T]> {
+        let columns = self.columns();
+        let at = self.scan_for::<T>()?;
+        match columns.get(at)?.values::<T>() {
+            Some(values) => Some(values),
+            None => columns
+                .get(own_column(&self.scan, columns, TypeId::of::<T>())?)?
+                .values(),
+        }
+    }
+
+    /// The column of `T` under its own name, to be changed.
+    #[inline]
+    pub(crate) fn column_of_mut<T: Component>(&mut self) -> Option<&mut Column> {
+        let mut at = self.scan_for::<T>()?;
+        let columns = self.columns.lend();
+        if !columns.get(at)?.is_of(TypeId::of::<T>()) {
+            at = own_column(&self.scan, columns, TypeId::of::<T>())?;
+        }
+        columns.get_mut(at)
+    }
+
+    /// The first column whose type shares half of its id with `T`: that of `T`, or next to never another one.
+    #[inline]
+    fn scan_for<T: Component>(&self) -> Option<usize> {
+        let half = half_of(TypeId::of::<T>());
+        self.scan.iter().position(|key| *key == half)
     }
 
     /// The column under a type name.
@@ -233,7 +263,70 @@ impl Archetype {
     pub(crate) fn allocated(&self) -> usize {
         self.ids.capacity() * size_of::<u32>()
             + self.columns.heads()
-            + self.columns().len() * size_of::<(TypeId, NameKey)>()
+            + self.columns().len() * size_of::<(u64, NameKey)>()
             + self.columns().iter().map(Column::allocated).sum::<usize>()
+    }
+}
+
+/// The column of a type under its own name.
+#[cold]
+#[inline(never)]
+fn own_column(scan: &[u64], columns: &[Column], type_id: TypeId) -> Option<usize> {
+    let half = half_of(type_id);
+    let mut keys = scan.iter().zip(columns);
+    keys.position(|(key, column)| *key == half && column.is_of(type_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::component::ComponentType;
+
+    struct Numbered<const N: u32>(u32);
+
+    impl<const N: u32> Component for Numbered<N> {
+        fn type_name() -> &'static str {
+            ["A", "B", "C"][N as usize]
+        }
+
+        fn export(&self) -> serde_json::Value {
+            self.0.into()
+        }
+    }
+
+    /// What is found of a kind, by each way to look.
+    fn found<const N: u32>(archetype: &mut Archetype) -> Option<u32> {
+        let at = archetype.position_of::<Numbered<N>>();
+        let values = archetype.values_of::<Numbered<N>>();
+        let value = values.and_then(|values| Some(values.first()?.0));
+        assert_eq!(at.is_some(), value.is_some());
+        let column = archetype.column_of_mut::<Numbered<N>>();
+        let again = column.and_then(|column| Some(column.values::<Numbered<N>>()?.first()?.0));
+        assert_eq!(again, value);
+        value
+    }
+
+    #[test]
+    fn a_kind_is_found_also_behind_another_that_shares_half_of_its_type_id() {
+        let mut kinds = Kinds::default();
+        let mut intern = |name, ty| kinds.intern(name, ty, 0).unwrap();
+        let sorted = [
+            intern(None, ComponentType::of::<Numbered<0>>()),
+            intern(None, ComponentType::of::<Numbered<1>>()),
+            intern(Some("B as well"), ComponentType::of::<Numbered<1>>()),
+            intern(Some("not C"), ComponentType::of::<Numbered<2>>()),
+        ];
+        let mut archetype = Archetype::new(&sorted, &kinds);
+        archetype.columns_mut()[0].push(Numbered::<0>(10), 0);
+        archetype.columns_mut()[1].push(Numbered::<1>(11), 0);
+        archetype.columns_mut()[2].push(Numbered::<1>(12), 0);
+        archetype.columns_mut()[3].push(Numbered::<2>(13), 0);
+        assert_eq!(found::<0>(&mut archetype), Some(10));
+        assert_eq!(found::<1>(&mut archetype), Some(11));
+        assert_eq!(found::<2>(&mut archetype), None, "it has another name");
+        archetype.scan[0] = archetype.scan[1];
+        assert_eq!(found::<1>(&mut archetype), Some(11), "the first is another");
+        archetype.scan[1] = 1;
+        assert_eq!(found::<1>(&mut archetype), None);
     }
 }

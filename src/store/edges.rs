@@ -69,8 +69,8 @@ pub(super) enum Effect {
 /// What removing a component from an entity of an archetype does.
 #[derive(Clone, Copy)]
 pub(crate) struct RemoveEdge {
-    /// The type id that look-ups of the kind compare.
-    pub(super) scan_key: TypeId,
+    /// The type that look-ups find the kind by.
+    pub(super) found_by: TypeId,
     pub(super) kind: KindId,
     pub(super) source: u32,
     /// The column, and the archetype without it.
@@ -159,7 +159,7 @@ impl Edges {
     #[inline]
     pub(super) fn last_remove(&self, type_id: TypeId, source: usize) -> Option<RemoveEdge> {
         let edge = self.removes.get(self.last_remove.of(type_id))?;
-        (edge.source as usize == source && edge.scan_key == type_id).then_some(*edge)
+        (edge.source as usize == source && edge.found_by == type_id).then_some(*edge)
     }
 
     pub(super) fn find_remove(
@@ -170,7 +170,7 @@ impl Edges {
         let mut leaving = self.leaving.get(source)?.removes.iter();
         let known = *leaving.find(|edge| is(&self.removes[**edge as usize]))? as usize;
         let edge = self.removes[known];
-        self.last_remove.keep(edge.scan_key, known);
+        self.last_remove.keep(edge.found_by, known);
         Some(edge)
     }
 
@@ -179,7 +179,7 @@ impl Edges {
         self.leaving[edge.source as usize]
             .removes
             .push(number as u32);
-        self.last_remove.keep(edge.scan_key, number);
+        self.last_remove.keep(edge.found_by, number);
         self.removes.push(edge);
     }
 

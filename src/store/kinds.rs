@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use super::component::{ComponentType, Storage};
-use crate::base::hash::{SeededMap, TypeMap};
+use crate::base::hash::{SeededMap, TypeMap, half_of};
 
 /// A kind's number in its world, in the order the kinds were first used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +23,17 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// The key that typed look-ups scan an archetype for: one that no `T` has, where the name is not `T`'s own.
-    pub(super) fn scan_key(&self) -> TypeId {
+    /// What typed look-ups scan an archetype for; 0, which no type has, where the name is not the type's own.
+    pub(super) fn scan_key(&self) -> u64 {
+        if self.own {
+            half_of(self.ty.type_id)
+        } else {
+            0
+        }
+    }
+
+    /// The type that typed look-ups find the kind by: one that no `T` has, where the name is not `T`'s own.
+    pub(super) fn found_by(&self) -> TypeId {
         if self.own {
             self.ty.type_id
         } else {

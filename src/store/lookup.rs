@@ -17,8 +17,7 @@ impl Store {
             return set.column().values::<T>()?.get(set.row(entity.index())?);
         }
         let archetype = self.archetypes.get(number)?;
-        let at = archetype.position_of::<T>()?;
-        archetype.columns().get(at)?.values::<T>()?.get(row)
+        archetype.values_of::<T>()?.get(row)
     }
 
     #[inline]
@@ -32,8 +31,7 @@ impl Store {
             return write(set.column_mut(), row, now);
         }
         let archetype = self.archetypes.get_mut(number)?;
-        let at = archetype.position_of::<T>()?;
-        write(archetype.columns_mut().get_mut(at)?, row, now)
+        write(archetype.column_of_mut::<T>()?, row, now)
     }
 
     /// The set of `T` under its own name.

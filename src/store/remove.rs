@@ -51,7 +51,7 @@ impl Store {
         let type_id = TypeId::of::<T>();
         let known = self
             .edges
-            .find_remove(source, |edge| edge.scan_key == type_id);
+            .find_remove(source, |edge| edge.found_by == type_id);
         if known.is_none() {
             let at = self.archetypes.get(source)?.position_of::<T>()?;
             self.make_remove_edge(source, at);
@@ -62,11 +62,12 @@ impl Store {
     #[cold]
     fn make_remove_edge(&mut self, source: usize, at: usize) -> RemoveEdge {
         let archetype = &self.archetypes[source];
-        let (scan_key, kind) = (archetype.scan_key(at), archetype.columns()[at].kind());
+        let kind = archetype.columns()[at].kind();
+        let found_by = self.kinds.get(kind).found_by();
         let mut kinds: SmallVec<[KindId; 16]> = archetype.kinds().collect();
         kinds.remove(at);
         let edge = RemoveEdge {
-            scan_key,
+            found_by,
             kind,
             source: source as u32,
             at: at as u32,
