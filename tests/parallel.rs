@@ -335,11 +335,11 @@ fn after_a_typed_update_its_timers_may_mark_again() {
                 count.fetch_add(cx.clear_marks(), Ordering::Relaxed);
                 Ok(())
             });
-            let mut timed = parallel("timed", end).every_pass();
+            let mut ending = parallel("timed", end).every_pass();
             if alone {
-                timed = timed.timer(Timer::every("often", Duration::from_hours(1), |_| Ok(())));
+                ending = ending.timer(Timer::every("often", Duration::from_hours(1), |_| Ok(())));
             }
-            claim.add_system(timed).unwrap();
+            claim.add_system(ending).unwrap();
             for _ in 0..2 {
                 let _ = claim.update();
             }

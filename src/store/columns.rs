@@ -13,7 +13,8 @@
 //!    `Kept::round` is [`NO_ROUND`], which columns never have. All `Place`s in them were made in this round of the
 //!    columns: a `PlaceTaker` is the only one to make a `Place`, and both carry a lifetime that is a parameter of
 //!    `Bundle::places`, so that who implements it cannot tell it from any other and can return only what this taker gave.
-//!    Nor does a `Place` of one type pass for one of another, related by lifetimes or not.
+//!    Nor does a `Place` of one type pass for one of another, related by lifetimes or not. A `KeptOf<B>` is made in
+//!    [`Kept::of`] alone, where `Kept::bundle` is `B`'s, and borrows the `Kept` for itself, so that it stays so.
 //! 3. A `Room` is made only where the rounds are equal, and borrows the columns mutably: then all columns of the `Place`s
 //!    are there (1) and nobody else reaches them. `Open` holds both and gives them to `Bundle::append` alone, of which
 //!    their lifetime is a parameter too.
@@ -142,15 +143,32 @@ impl Kept {
         self.bundle == TypeId::of::<B>()
     }
 
+    /// What is kept, if it is of `B`.
+    #[inline]
+    pub(super) fn of<B: Bundle>(&mut self) -> Option<KeptOf<'_, B>> {
+        self.is_of::<B>().then_some(KeptOf {
+            kept: self,
+            bundle: PhantomData,
+        })
+    }
+}
+
+/// What is kept of the places of `B`; who has it need not ask of which bundle they are.
+pub(super) struct KeptOf<'a, B> {
+    kept: &'a mut Kept,
+    bundle: PhantomData<fn(B) -> B>,
+}
+
+impl<'a, B: Bundle> KeptOf<'a, B> {
     /// Whether the columns are in the round of the places.
     #[inline]
     pub(super) fn is_in(&self, columns: &Columns) -> bool {
-        self.round == columns.round
+        self.kept.round == columns.round
     }
 
-    /// Looks the places of `B` up, if the columns have not come back as they were.
+    /// Looks the places up, if the columns have not come back as they were.
     #[inline(never)]
-    pub(super) fn renew<B: Bundle>(&mut self, columns: &mut Columns, destinations: &[u32]) {
+    pub(super) fn renew(&mut self, columns: &mut Columns, destinations: &[u32]) {
         columns.settle();
         if self.is_in(columns) {
             return;
@@ -162,7 +180,7 @@ impl Kept {
             brand: PhantomData,
         });
         if let Some(places) = places {
-            *self = Self {
+            *self.kept = Kept {
                 bundle: TypeId::of::<B>(),
                 round: columns.round,
                 places: Box::new(places),
@@ -170,14 +188,14 @@ impl Kept {
         }
     }
 
-    /// The places of `B`, if they are known for the columns as they are now.
+    /// The places, if they are known for the columns as they are now.
     #[inline]
-    pub(super) fn open<'a, B: Bundle>(&'a self, columns: &'a mut Columns) -> Option<Open<'a, B>> {
-        if !self.is_of::<B>() || !self.is_in(columns) {
+    pub(super) fn open(self, columns: &'a mut Columns) -> Option<Open<'a, B>> {
+        if !self.is_in(columns) {
             return None;
         }
-        let places: *const (dyn Any + Send + Sync) = &raw const *self.places;
-        // SAFETY: invariant 2, borrowed as `self` is.
+        let places: *const (dyn Any + Send + Sync) = &raw const *self.kept.places;
+        // SAFETY: invariant 2: `self` was made where the bundle is `B`, which has not changed; borrowed as the `Kept` is.
         let places = unsafe { &*places.cast::<B::Places<'static>>() };
         let room = Room {
             columns: PhantomData,

@@ -192,6 +192,9 @@ impl Store {
         claim: impl FnOnce(&mut Entities, u32, u32) -> Result<Entity, Box<SpawnFault>>,
     ) -> Result<Entity, Box<SpawnFault>> {
         let info = &mut self.bundles[self.last_bundle];
+        let Some(mut kept) = info.kept.of::<B>() else {
+            unreachable!("it was the last")
+        };
         let archetype = &mut self.archetypes[info.archetype as usize];
         let row = archetype.len();
         let entity = match claim(&mut self.entities, info.archetype, row as u32) {
@@ -199,10 +202,10 @@ impl Store {
             Err(fault) => return Err(refused(fault, |panics| bundle.discard(panics))),
         };
         let columns = archetype.push_id(entity.index());
-        if !info.kept.is_in(columns) && info.plain {
-            info.kept.renew::<B>(columns, &info.destinations);
+        if !kept.is_in(columns) && info.plain {
+            kept.renew(columns, &info.destinations);
         }
-        match info.kept.open::<B>(columns) {
+        match kept.open(columns) {
             Some(open) => open.append(bundle),
             None => self.put_new(entity, bundle),
         }
