@@ -225,6 +225,10 @@ fn types_do_not_meet_and_worlds_neither() {
     let found = named.read(&world).unwrap().next().cloned().unwrap();
     // spec: EVT-07
     assert_eq!(found, NamedEvent::new("OnMouseClick", json!({ "x": 3 })));
+    assert_eq!(
+        (found.name(), found.payload()),
+        ("OnMouseClick", &json!({ "x": 3 }))
+    );
     other.send_event(1_u64);
     assert_eq!(reader.read(&other).err(), Some(QueryError::ForeignWorld));
     let mut at_home = other.event_reader::<u64>();

