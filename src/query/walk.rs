@@ -205,6 +205,7 @@ impl<'w, Q: Query, F: Filter> Walk<'w, Q, F> {
                 let mut archetypes = std::mem::take(archetypes).left();
                 let visits = std::mem::take(visits).left();
                 let skips = state.skips.get(*next..).unwrap_or_default();
+                debug_assert!(skips.len() == visits.len() && skips.len() == matches.len());
                 for (at, (&skip, kept)) in skips.iter().zip(visits).enumerate() {
                     let Some([archetype, behind @ ..]) = archetypes.get_mut(skip as usize..) else {
                         break;

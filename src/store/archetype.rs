@@ -110,7 +110,6 @@ impl Archetype {
         let mut columns = self.columns.lend().iter_mut();
         if let Some(column) = columns.find(|column| column.kind() == kind) {
             column.track(now);
-            self.columns.forget();
         }
     }
 

@@ -7,7 +7,9 @@
 //! # Invariants of the unsafe code
 //! 1. `Erased::data` is a `Values<T>` with `T` the type whose id is `Erased::type_id`. Both are set in
 //!    [`Erased::new`] from one [`ComponentType`], which only `ComponentType::of::<T>` makes, and neither changes.
-//!    `data` came from a box, is owned, and lies where it is until the `Erased` is dropped.
+//!    `data` came from a box, is owned, and lies where it is until the `Erased` is dropped. It is a raw pointer and nothing
+//!    else reaches the box, so what was copied of it through `&self` may be written through. `Values<T>` alone implements
+//!    `ErasedColumn`.
 //! 2. So after `self.type_id == TypeId::of::<T>()` the pointer is a valid, aligned `Values<T>`, borrowed as
 //!    `self` is.
 #![allow(
@@ -52,8 +54,8 @@ impl Drop for Erased {
 impl Erased {
     fn new(ty: &ComponentType) -> Self {
         Self {
-            type_id: ty.type_id,
-            data: NonNull::from(Box::leak((ty.new_column)())),
+            type_id: ty.id(),
+            data: NonNull::from(Box::leak(ty.new_column())),
         }
     }
 
@@ -163,9 +165,11 @@ impl Column {
         self.ticks.as_deref()
     }
 
-    /// Starts to keep ticks; the rows that are there count as written now.
+    /// Starts to keep ticks; the rows that are there count as written now. It counts as another column from here on: what was
+    /// kept of it knows of no ticks.
     pub(super) fn track(&mut self, now: u64) {
         if self.ticks.is_none() {
+            self.number = next_number();
             self.ticks = Some(Box::default());
             self.fill_ticks(now);
         }

@@ -8,7 +8,8 @@
 //! 1. [`Columns::round`] is a number that no other columns of the process have or had, or 0. It is 0 as soon as columns
 //!    were lent, for who has one might put another in its place (who drops a row has none), and stands again when each is
 //!    seen to be the same. So while it stands the columns are those they were when it was given. No two `Column`s have the
-//!    same `number`, and nothing takes the values of one without it.
+//!    same `number`, and nothing takes the values of one without it: nobody holds two `Erased` to exchange them, and what has
+//!    one in `values.rs` has the vector of another, of the same type.
 //! 2. `Kept::places` are of the type `B::Places<'static>` with `B` the type whose id is `Kept::bundle`, unless
 //!    `Kept::round` is [`NO_ROUND`], which columns never have. All `Place`s in them were made in this round of the
 //!    columns: a `PlaceTaker` is the only one to make a `Place`, and both carry a lifetime that is a parameter of
@@ -85,12 +86,6 @@ impl Columns {
     pub(super) fn lend_known(&mut self) -> (&mut [Column], &[u64]) {
         self.round = 0;
         (&mut self.all, &self.known)
-    }
-
-    /// Makes all that was kept of the columns worthless, though they are what they were.
-    pub(super) fn forget(&mut self) {
-        self.round = 0;
-        self.last = next_number();
     }
 
     /// Gives the round a number: the last one, if all columns are what they were.

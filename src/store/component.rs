@@ -126,12 +126,12 @@ impl dyn Component {
 /// A component's Rust type as the store knows it. Only [`ComponentType::of`] makes one, so it never lies.
 #[derive(Clone, Copy)]
 pub struct ComponentType {
-    pub(crate) type_id: TypeId,
+    type_id: TypeId,
     pub(super) rust_name: &'static str,
     pub(super) type_name: &'static str,
     pub(super) storage: Storage,
     pub(super) entity_fields: &'static [&'static str],
-    pub(super) new_column: fn() -> Box<dyn ErasedColumn>,
+    new_column: fn() -> Box<dyn ErasedColumn>,
 }
 
 impl ComponentType {
@@ -162,8 +162,14 @@ impl ComponentType {
         self.storage
     }
 
+    #[inline]
     pub(crate) fn id(&self) -> TypeId {
         self.type_id
+    }
+
+    /// The vector of a new column.
+    pub(super) fn new_column(&self) -> Box<dyn ErasedColumn> {
+        (self.new_column)()
     }
 
     pub(crate) fn entity_fields(&self) -> &'static [&'static str] {

@@ -275,7 +275,7 @@ impl Store {
         let Some((source, row)) = self.entities.locate(entity) else {
             return Err(value);
         };
-        if self.kinds.get(kind).ty.type_id != value.component_type().type_id {
+        if self.kinds.get(kind).ty.id() != value.component_type().id() {
             return Err(value);
         }
         let now = self.tick;

@@ -25,17 +25,13 @@ pub(crate) struct Kind {
 impl Kind {
     /// What typed look-ups scan an archetype for; 0, which no type has, where the name is not the type's own.
     pub(super) fn scan_key(&self) -> u64 {
-        if self.own {
-            half_of(self.ty.type_id)
-        } else {
-            0
-        }
+        if self.own { half_of(self.ty.id()) } else { 0 }
     }
 
     /// The type that typed look-ups find the kind by: one that no `T` has, where the name is not `T`'s own.
     pub(super) fn found_by(&self) -> TypeId {
         if self.own {
-            self.ty.type_id
+            self.ty.id()
         } else {
             TypeId::of::<UnderAnotherName>()
         }
@@ -72,7 +68,7 @@ impl Kinds {
         self.named(name)
             .iter()
             .copied()
-            .find(|id| self.get(*id).ty.type_id == type_id)
+            .find(|id| self.get(*id).ty.id() == type_id)
     }
 
     /// All kinds under a name: one for each Rust type.
@@ -91,13 +87,13 @@ impl Kinds {
     ) -> Option<KindId> {
         let name = name.unwrap_or(ty.type_name);
         let own = name == ty.type_name;
-        if own && let Some(id) = self.find_own(ty.type_id) {
+        if own && let Some(id) = self.find_own(ty.id()) {
             return Some(id);
         }
         if name.is_empty() {
             return None;
         }
-        if let Some(id) = self.find(name, ty.type_id) {
+        if let Some(id) = self.find(name, ty.id()) {
             return Some(id);
         }
         let id = KindId(u32::try_from(self.list.len()).expect("fewer than 2^32 kinds"));
@@ -108,7 +104,7 @@ impl Kinds {
         let sparse = (ty.storage == Storage::Sparse).then_some(sparse_sets);
         self.by_name.entry(Arc::clone(&name)).or_default().push(id);
         if own {
-            self.own.insert(ty.type_id, id);
+            self.own.insert(ty.id(), id);
         }
         self.list.push(Kind {
             name,

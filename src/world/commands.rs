@@ -235,7 +235,7 @@ impl<'a> Commands<'a> {
                 // Whatever comes after that finds nobody.
                 return Some(false);
             }
-            newest = newest.or_else(|| effect.on(ty.type_name(), ty.type_id));
+            newest = newest.or_else(|| effect.on(ty.type_name(), ty.id()));
         }
         newest
     }

@@ -292,8 +292,8 @@ impl Effect {
         let named = parts.0.iter().find(|part| part.name() == name);
         match (self, named) {
             (Self::Begins(_), None) => Some(false),
-            (Self::Removes(_), Some(part)) => (part.ty.type_id == type_id).then_some(false),
-            (_, Some(part)) => Some(part.ty.type_id == type_id),
+            (Self::Removes(_), Some(part)) => (part.ty.id() == type_id).then_some(false),
+            (_, Some(part)) => Some(part.ty.id() == type_id),
             (_, None) => None,
         }
     }
